@@ -65,9 +65,9 @@ class TypeConflict(AgentError):
 
     code = "type_conflict"
 
-    def __init__(self, path: str, *, held: str, meant: str) -> None:
+    def __init__(self, path: str, *, stored: str, requested: str) -> None:
         super().__init__(
-            f"{shown(path)} already holds {held}; name {meant} differently."
+            f"{shown(path)} already holds {stored}; name {requested} differently."
         )
 
 

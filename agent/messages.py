@@ -50,7 +50,7 @@ class Origin:
 
 def open_spool(origin: Origin) -> bytes:
     """Encode the first message of a spool, which joins or creates the run."""
-    said = {
+    message = {
         "t": "open",
         "project": origin.project,
         "run": origin.run,
@@ -62,14 +62,14 @@ def open_spool(origin: Origin) -> bytes:
         "time": origin.time,
     }
     if origin.is_helper:
-        said["helper"] = True
+        message["helper"] = True
     if origin.is_resuming:
-        said["resume"] = True
+        message["resume"] = True
     if origin.began_at:
-        said["began"] = origin.began_at
+        message["began"] = origin.began_at
     if origin.parent:
-        said["parent"] = origin.parent
-    return _encode(said)
+        message["parent"] = origin.parent
+    return _encode(message)
 
 
 def points(
@@ -168,8 +168,8 @@ def close(*, failure: str | None, time: int, is_preempted: bool = False) -> byte
     Preemption is a separate field, because older servers read only the state.
     """
     state = "finished" if failure is None else "failed"
-    said = {"t": "close", "state": state, "failure": failure or "", "time": time}
-    return _encode({**said, "preempted": True} if is_preempted else said)
+    message = {"t": "close", "state": state, "failure": failure or "", "time": time}
+    return _encode({**message, "preempted": True} if is_preempted else message)
 
 
 def payload(messages: Sequence[bytes]) -> bytes:

@@ -503,12 +503,12 @@ class Run:
             line = f"seamark: run {self.name!a} is stored{lost} in {folder} until {by_hand}\n"
         else:
             sync = command_line("sync")
-            who = f"the next agent.init() on this machine or by `{sync}`"
+            sender = f"the next agent.init() on this machine or by `{sync}`"
             if folder.parent != self.settings.spool:
-                who = by_hand
+                sender = by_hand
             line = (
                 f"seamark: run {self.name!a} is not completely delivered; the rest is"
-                f" stored{lost} in {folder} and delivered by {who}\n"
+                f" stored{lost} in {folder} and delivered by {sender}\n"
             )
         _write_line(line)
 

@@ -161,43 +161,47 @@ def read_settings(
     Invalid environment variables cause a warning and raise only if `strict`: a job that
     waited hours for its machines must not fail in its first line.
     """
-    said = _Said(environment, is_strict=strict)
-    said.url()
-    said.token()
+    reader = _VariableReader(environment, is_strict=strict)
+    reader.url()
+    reader.token()
     settings = Settings(
         project=_name("project", project)
         if project
-        else said.name("SEAMARK_PROJECT", "project") or "default",
+        else reader.name("SEAMARK_PROJECT", "project") or "default",
         run=_name("run", run)
         if run
-        else said.name("SEAMARK_RUN", "run") or readable_name(),
-        stage=_stage(stage) if stage else said.stage() or "main",
+        else reader.name("SEAMARK_RUN", "run") or readable_name(),
+        stage=_stage(stage) if stage else reader.stage() or "main",
         rank=_rank(rank, environment),
-        mode=_mode(mode) if mode else said.mode(),
-        spool=said.spool(),
-        monitor=said.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
-        sample_seconds=said.sample_seconds()
+        mode=_mode(mode) if mode else reader.mode(),
+        spool=reader.spool(),
+        monitor=reader.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
+        sample_seconds=reader.sample_seconds()
         if sample_seconds is None
         else _sample_seconds(sample_seconds),
         local_rank=_launched(environment, _LOCAL_RANK_VARIABLES),
         world_size=_launched(environment, _WORLD_SIZE_VARIABLES) or 1,
-        dataset=said.of("SEAMARK_DATASET", _dataset, ""),
-        capture=said.capture() if capture is None else chosen(capture),
+        dataset=reader.of("SEAMARK_DATASET", _dataset, ""),
+        capture=reader.capture() if capture is None else chosen(capture),
         strict=strict,
-        exit_seconds=said.of("SEAMARK_EXIT_SECONDS", _exit_seconds, "5"),
-        spool_files_bytes=said.of("SEAMARK_SPOOL_GIB", _spool_files_bytes, "50"),
-        spool_points_bytes=said.of("SEAMARK_SPOOL_POINTS_GIB", _spool_points_bytes, ""),
+        exit_seconds=reader.of("SEAMARK_EXIT_SECONDS", _exit_seconds, "5"),
+        spool_files_bytes=reader.of("SEAMARK_SPOOL_GIB", _spool_files_bytes, "50"),
+        spool_points_bytes=reader.of(
+            "SEAMARK_SPOOL_POINTS_GIB", _spool_points_bytes, ""
+        ),
         resumed_at=resumed_at(
             environment,
             time.time(),
-            said=said.of("SEAMARK_RESUMED", _perhaps, "") if resume is None else resume,
+            override=reader.of("SEAMARK_RESUMED", _perhaps, "")
+            if resume is None
+            else resume,
             began=process_start,
         ),
         is_named=bool(run or environment.get("SEAMARK_RUN")),
-        separate_ranks=said.yes_or_no(
+        separate_ranks=reader.yes_or_no(
             "SEAMARK_SEPARATE_RANKS", separate_ranks, otherwise=False
         ),
-        is_quiet=said.yes_or_no("SEAMARK_QUIET", quiet, otherwise=False),
+        is_quiet=reader.yes_or_no("SEAMARK_QUIET", quiet, otherwise=False),
         began_at=None if started_at is None else _past("started_at", started_at),
         tensorboard=_tensorboard_folder(sync_tensorboard),
         parent="" if parent is None else _name("parent", parent),
@@ -240,7 +244,7 @@ def as_monitored(settings: Settings) -> str:
     )
 
 
-class _Said:
+class _VariableReader:
     """Reads settings from environment variables, with fallbacks for invalid values."""
 
     def __init__(self, environment: Environment, *, is_strict: bool) -> None:
@@ -321,9 +325,9 @@ class _Said:
         try:
             return chosen_in_text(text)
         except InvalidSetting as error:
-            wanted = surely_wanted(text)
-            self._refuse(error, f"capturing {', '.join(sorted(wanted)) or 'nothing'}")
-            return wanted
+            sources = surely_wanted(text)
+            self._refuse(error, f"capturing {', '.join(sorted(sources)) or 'nothing'}")
+            return sources
 
     def _refuse(self, error: InvalidSetting, instead: str) -> None:
         if self._is_strict:
@@ -433,16 +437,16 @@ def _too_often_or_seldom(setting: str) -> InvalidSetting:
     return InvalidSetting(setting, f"must be from {low} to {high:g}")
 
 
-def _measured_by(settings: Settings, said: str | None) -> str | None:
+def _measured_by(settings: Settings, owner: str | None) -> str | None:
     """Return the namespace of the process that measures this machine; None if there is
     none.
     """
-    if not said:
+    if not owner:
         return None
     from seamark.lifecycle.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
 
     try:
-        *whose, namespace = json.loads(said)
+        *whose, namespace = json.loads(owner)
     except (ValueError, TypeError, RecursionError):
         return None
     is_ours = whose == [machine_id(), settings.project, settings.run]

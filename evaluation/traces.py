@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from seamark.commands.import_trace import read_trace
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.trace import Trace
 from seamark.importers.trace_facts import MEASURED, base_microseconds, facts_of
 from seamark.importers.trace_steps import Account, account
@@ -72,10 +72,10 @@ def read_state(folder: Path) -> State | None:
     paths = sorted(path for pattern in PATTERNS for path in folder.glob(pattern))
     traces = []
     for path in paths:
-        noted = Noted()
-        trace = read_trace(path, noted)
+        problems = Problems()
+        trace = read_trace(path, problems)
         found = account(trace)
-        for sentence in noted.sentences("event"):
+        for sentence in problems.sentences("event"):
             print(f"{path.name}: {sentence}")
         if found.steps:
             traces.append((path, trace, found))
@@ -148,7 +148,7 @@ def measurements(parts: Iterable[tuple[Trace, Account]]) -> Measurements:
     windows: dict[int, list[tuple[float, float]]] = {}
     for trace, found in parts:
         facts |= facts_of(trace)
-        base = base_microseconds(trace.stated)
+        base = base_microseconds(trace.header)
         rows += [(s.end + base, float(s.number), s.measured) for s in found.steps]
         for gpu, readings in found.windows.items():
             windows.setdefault(gpu, []).extend(

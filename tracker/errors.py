@@ -158,9 +158,9 @@ class Changed(TrackerError):
 
     code = "changed"
 
-    def __init__(self, what: str, who: str, *, version: int) -> None:
+    def __init__(self, what: str, username: str, *, version: int) -> None:
         super().__init__(
-            f"{who or 'Another user'} changed this {what} while you had it open."
+            f"{username or 'Another user'} changed this {what} while you had it open."
             " Your changes were not saved. Review the new version, then apply them"
             " again."
         )

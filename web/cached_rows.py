@@ -48,9 +48,9 @@ def version_of(block: Json) -> str:
     return "".join(map(_digest, [[others, lengths], *rows]))
 
 
-def _less(block: Json, held: Mapping[str, int]) -> Json:
+def _less(block: Json, places: Mapping[str, int]) -> Json:
     def less(rows: Sequence[Json]) -> list[Json | int]:
-        return [held.get(_digest(row), row) for row in rows] if held else [*rows]
+        return [places.get(_digest(row), row) for row in rows] if places else [*rows]
 
     return {**block, **{name: less(block[name]) for name in LISTS}}
 
@@ -73,5 +73,5 @@ def _rows_held(request: HttpRequest) -> dict[str, int]:
 
 # Any: a JSON value.
 def _digest(value: Any) -> str:
-    said = hashlib.blake2b(orjson.dumps(value), digest_size=DIGEST_BYTES)
-    return base64.urlsafe_b64encode(said.digest()).decode()
+    digest = hashlib.blake2b(orjson.dumps(value), digest_size=DIGEST_BYTES)
+    return base64.urlsafe_b64encode(digest.digest()).decode()

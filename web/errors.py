@@ -29,7 +29,7 @@ LOOK_AGAIN = gettext_lazy("Reload the page.")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ErrorText:
     """Text of an error page: title, message, advice.
 
     `here` is the advice if only a part of the page failed.
@@ -41,7 +41,7 @@ class Told:
     here: str = ""
 
 
-CANNOT = Told(
+CANNOT = ErrorText(
     gettext_lazy("Invalid request"),
     gettext_lazy("The form or address has an invalid value."),
     gettext_lazy("Go back, correct it and try again."),
@@ -54,13 +54,13 @@ PAGES = {
         advice=gettext_lazy("Go back and reload the page."),
         here=LOOK_AGAIN,
     ),
-    HTTPStatus.FORBIDDEN: Told(
+    HTTPStatus.FORBIDDEN: ErrorText(
         gettext_lazy("Not allowed"),
         gettext_lazy("Your role in this workspace does not allow this."),
         gettext_lazy("Ask an owner or admin of the workspace."),
         gettext_lazy("Ask an owner or admin of the workspace."),
     ),
-    HTTPStatus.NOT_FOUND: Told(
+    HTTPStatus.NOT_FOUND: ErrorText(
         gettext_lazy("Page not found"),
         gettext_lazy("No page has this address."),
         gettext_lazy(
@@ -69,30 +69,30 @@ PAGES = {
         ),
         LOOK_AGAIN,
     ),
-    HTTPStatus.METHOD_NOT_ALLOWED: Told(
+    HTTPStatus.METHOD_NOT_ALLOWED: ErrorText(
         gettext_lazy("Method not allowed"),
         gettext_lazy("This address accepts only forms."),
         gettext_lazy("Go back and use the button on the page."),
     ),
-    HTTPStatus.REQUEST_TIMEOUT: Told(
+    HTTPStatus.REQUEST_TIMEOUT: ErrorText(
         gettext_lazy("Request timed out"),
         gettext_lazy("The request took too long to arrive."),
         gettext_lazy("Go back and try again with a better connection."),
         gettext_lazy("Try again with a better connection."),
     ),
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Told(
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ErrorText(
         gettext_lazy("Request too large"),
         gettext_lazy("The form is larger than the limit."),
         gettext_lazy("Send less. To upload files, use the agent."),
         gettext_lazy("Send less."),
     ),
-    HTTPStatus.TOO_MANY_REQUESTS: Told(
+    HTTPStatus.TOO_MANY_REQUESTS: ErrorText(
         gettext_lazy("Too many requests"),
         gettext_lazy("The server limits the rate of requests."),
         gettext_lazy("Wait a few seconds and reload the page."),
         gettext_lazy("Wait a few seconds and try again."),
     ),
-    HTTPStatus.INTERNAL_SERVER_ERROR: Told(
+    HTTPStatus.INTERNAL_SERVER_ERROR: ErrorText(
         gettext_lazy("Something went wrong"),
         gettext_lazy("The server log has the error."),
         gettext_lazy(
@@ -101,7 +101,7 @@ PAGES = {
         ),
         gettext_lazy("Try again. If the error persists, contact the administrator."),
     ),
-    HTTPStatus.SERVICE_UNAVAILABLE: Told(
+    HTTPStatus.SERVICE_UNAVAILABLE: ErrorText(
         gettext_lazy("Temporarily unavailable"),
         gettext_lazy("The server or its database is busy or starting."),
         gettext_lazy(
@@ -168,15 +168,15 @@ def bad_request(
             "This server does not accept this host name. Use the address it printed at "
             "its start, or add the name to SEAMARK_HOSTS and restart it."
         )
-    told = Told(CANNOT.title, message, "")
-    return _plain(HTTPStatus.BAD_REQUEST, told)
+    text = ErrorText(CANNOT.title, message, "")
+    return _plain(HTTPStatus.BAD_REQUEST, text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     # Rendered without the database and the session: either may be the cause.
     status = HTTPStatus.INTERNAL_SERVER_ERROR
-    told = PAGES[status]
-    return _said(request, status, told) if _is_part(request) else _plain(status, told)
+    text = PAGES[status]
+    return _toast(request, status, text) if _is_part(request) else _plain(status, text)
 
 
 def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
@@ -184,15 +184,15 @@ def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
         "The page was open for too long, or the request came from another site."
     )
     known = PAGES[HTTPStatus.FORBIDDEN]
-    told = replace(known, message=message, advice=RELOAD, here=RELOAD_HERE)
-    return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", told)
+    text = replace(known, message=message, advice=RELOAD, here=RELOAD_HERE)
+    return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", text)
 
 
 def refusal(request: HttpRequest, error: TrackerError) -> HttpResponse:
     status = status_of(error)
     # The specific message replaces the general one.
-    told = replace(PAGES.get(status, CANNOT), message=str(error))
-    response = _page(request, status, error.code, told)
+    text = replace(PAGES.get(status, CANNOT), message=str(error))
+    response = _page(request, status, error.code, text)
     if isinstance(error, Unavailable):
         response["Retry-After"] = RETRY_AFTER_SECONDS
     return response
@@ -205,18 +205,20 @@ def _is_bare(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def _page(
-    request: HttpRequest, status: HTTPStatus, code: str, told: Told
+    request: HttpRequest, status: HTTPStatus, code: str, text: ErrorText
 ) -> HttpResponse:
     if wants_json(request):
-        error = {"code": code, "message": str(told.message)}
+        error = {"code": code, "message": str(text.message)}
         return JsonResponse({"error": error}, status=status)
     if _is_part(request):
-        return _said(request, status, told)
+        return _toast(request, status, text)
     # Without a database, the user's name cannot be read either.
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        return _plain(status, told)
+        return _plain(status, text)
     try:
-        return render(request, "errors/refused.html", {"told": told}, status=status)
+        return render(
+            request, "errors/refused.html", {"error_text": text}, status=status
+        )
     except DATABASE_AWAY as error:
         logger.warning("the database refused to answer a page: %s", error)
         unavailable = HTTPStatus.SERVICE_UNAVAILABLE
@@ -228,16 +230,16 @@ def _is_part(request: HttpRequest) -> bool:
     return request.headers.get("HX-Request") == "true"
 
 
-def _said(request: HttpRequest, status: HTTPStatus, told: Told) -> HttpResponse:
+def _toast(request: HttpRequest, status: HTTPStatus, text: ErrorText) -> HttpResponse:
     """Return a sentence, which the page shows in a toast or in place."""
     # Visitors by share link have no administrator to contact.
-    advice = "" if link_actor(request) else told.here
-    text = f"{told.message} {advice}".strip()
-    response = HttpResponse(text, status=status, content_type="text/plain")
+    advice = "" if link_actor(request) else text.here
+    sentence = f"{text.message} {advice}".strip()
+    response = HttpResponse(sentence, status=status, content_type="text/plain")
     return reswap(response, "none")
 
 
-def _plain(status: HTTPStatus, told: Told) -> HttpResponse:
+def _plain(status: HTTPStatus, text: ErrorText) -> HttpResponse:
     """Render a page that reads neither the database nor the session."""
-    body = render_to_string("errors/plain.html", {"told": told})
+    body = render_to_string("errors/plain.html", {"error_text": text})
     return HttpResponse(body, status=status)

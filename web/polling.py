@@ -34,15 +34,15 @@ def poll_unless(
     `question` is everything that the part depends on, cheap to read: the part is not
     drawn while its `repr` is unchanged. An unchanged result is not sent.
     """
-    asked = _digest(repr(question))
-    held = versions_held(request)
-    for version in held:
-        if version.startswith(f"{asked}-"):
+    question_digest = _digest(repr(question))
+    versions = versions_held(request)
+    for version in versions:
+        if version.startswith(f"{question_digest}-"):
             return _kept_by_page(not_modified(version))
     text = draw()
-    said = _digest(text)
-    version = f"{asked}-{said}"
-    if any(each.endswith(f"-{said}") for each in held):
+    text_digest = _digest(text)
+    version = f"{question_digest}-{text_digest}"
+    if any(each.endswith(f"-{text_digest}") for each in versions):
         return _kept_by_page(not_modified(version))
     return _part(text, version)
 

@@ -62,13 +62,13 @@ def wants_json(request: HttpRequest) -> bool:
     return request.headers.get("Accept", "").startswith("application/json")
 
 
-def local_path(request: HttpRequest, wanted: str) -> str:
+def local_path(request: HttpRequest, address: str) -> str:
     """Return the address if it is on this server, otherwise the first page."""
     is_local = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+        address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     # A full address of our own would be safe; refusing it keeps the rule simple.
-    return wanted if is_local and wanted.startswith("/") else reverse("projects")
+    return address if is_local and address.startswith("/") else reverse("projects")
 
 
 def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:

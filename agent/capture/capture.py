@@ -46,15 +46,15 @@ class Capture:
         self._namespace = settings.namespace
         self._recorder = recorder
         self._notices = notices
-        wanted = settings.capture
-        self._wanted = wanted - OF_FIRST_RANK if settings.rank else wanted
+        sources = settings.capture
+        self._wanted = sources - OF_FIRST_RANK if settings.rank else sources
         self._settings = settings
         self._script = find_script(is_watching=settings.watched is not None)
         self._redact = _Redaction()
         self._console: Console | None = None
-        if "console" in wanted:
+        if "console" in sources:
             self._console = Console(self._store_line, self._redact)
-        self._signals = Signals() if "signals" in wanted else None
+        self._signals = Signals() if "signals" in sources else None
         self._tensorboard = _tensorboard_files(settings, recorder, notices)
         self._is_gathered = False
         self._gatherer = Background("seamark-capture", self._turn)

@@ -199,8 +199,8 @@ class _Reader:
             # The end of the current line is missing.
             yield from self._screen.take(now, is_end=True)
             moment = taken.tail[0][0] if taken.tail else time.time_ns()
-            said = f"… {taken.dropped:,} characters are not stored: too much output"
-            yield Line(moment, said)
+            notice = f"… {taken.dropped:,} characters are not stored: too much output"
+            yield Line(moment, notice)
         for moment, text in taken.tail:
             self._screen.write(text, moment)
         yield from self._screen.take(now, is_end=is_end)

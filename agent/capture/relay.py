@@ -52,7 +52,7 @@ class Relay:
         self.front = front
         self.copy, copied = os.pipe()
         # Written by the relay, read here.
-        self._told = memoryview(mmap.mmap(-1, 3 * _WORD)).cast("Q")
+        self._counters = memoryview(mmap.mmap(-1, 3 * _WORD)).cast("Q")
         self._held = [front.ours]
         try:
             _prepare_pipe(self.copy, copied)
@@ -62,7 +62,7 @@ class Relay:
                 os.close(file)
             raise
         if not self._process:
-            _be_relay(front, _Copy(copied, self._told), self._told)
+            _be_relay(front, _Copy(copied, self._counters), self._counters)
         os.close(copied)
 
     @property
@@ -72,12 +72,12 @@ class Relay:
     @property
     def lost(self) -> int:
         """The number of bytes dropped from the copy."""
-        return self._told[_LOST]
+        return self._counters[_LOST]
 
     @property
     def is_unread(self) -> bool:
         """Whether the relay has ended because the destination has no reader."""
-        return bool(self._told[_IS_UNREAD])
+        return bool(self._counters[_IS_UNREAD])
 
     def begin(self) -> None:
         """Close the program's end after the program has started."""
@@ -103,7 +103,7 @@ class Relay:
         """
         deadline = time.monotonic() + seconds
         # By then the current content is forwarded, including the piece in transfer.
-        enough = 2 * (self._size_of_rest() // PIECE + 2) + self._told[_TURNS]
+        enough = 2 * (self._size_of_rest() // PIECE + 2) + self._counters[_TURNS]
         with contextlib.suppress(ChildProcessError):
             while not os.waitpid(self._process, os.WNOHANG)[0]:
                 is_late = time.monotonic() > deadline
@@ -114,7 +114,7 @@ class Relay:
     def _has_carried(self, enough: int) -> bool:
         # In this order, because a transfer is counted before its data is removed.
         is_taken = self._size_of_rest() == 0
-        turns = self._told[_TURNS]
+        turns = self._counters[_TURNS]
         return (is_taken and turns % 2 == 0) or turns >= enough or self.is_unread
 
     def _size_of_rest(self) -> int:
@@ -161,7 +161,7 @@ def _prepare_pipe(copy: int, copied: int) -> None:
         fcntl.fcntl(copied, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
 
 
-def _be_relay(front: Front, copy: _Copy, told: memoryview[int]) -> None:
+def _be_relay(front: Front, copy: _Copy, counters: memoryview[int]) -> None:
     """Forward until the program's end or its reader's; never returns (forked child)."""
     try:
         # These signals are for the program, which may still write output.
@@ -169,7 +169,7 @@ def _be_relay(front: Front, copy: _Copy, told: memoryview[int]) -> None:
             signal.signal(number, signal.SIG_IGN)
         # Inherited descriptors must not delay others that wait for their end.
         _close_all_but(front.ours, front.outlet, copy.file)
-        told[_IS_UNREAD] = not _carry(front, copy, told)
+        counters[_IS_UNREAD] = not _carry(front, copy, counters)
         os.close(front.ours)
         copy.finish()
     finally:
@@ -183,7 +183,7 @@ def _close_all_but(*kept: int) -> None:
                 os.close(int(path.name))
 
 
-def _carry(front: Front, copy: _Copy, told: memoryview[int]) -> bool:
+def _carry(front: Front, copy: _Copy, counters: memoryview[int]) -> bool:
     """Forward output; return True at the program's end, False at its reader's."""
     watched = front.outlet if front.ends_with_reader else None
     while True:
@@ -194,7 +194,7 @@ def _carry(front: Front, copy: _Copy, told: memoryview[int]) -> bool:
             return False
         if front.ours not in ready:
             continue
-        told[_TURNS] += 1
+        counters[_TURNS] += 1
         data = read(front.ours)
         if not data:
             return True
@@ -203,7 +203,7 @@ def _carry(front: Front, copy: _Copy, told: memoryview[int]) -> bool:
         front.match_size()
         if not carry_on(front, data):
             return False
-        told[_TURNS] += 1
+        counters[_TURNS] += 1
 
 
 def _wait(
@@ -227,9 +227,9 @@ def _wait(
 class _Copy:
     """The copy of the forwarded output, for a reader that must not block the relay."""
 
-    def __init__(self, file: int, told: memoryview[int]) -> None:
+    def __init__(self, file: int, counters: memoryview[int]) -> None:
         self.file = file
-        self._told = told
+        self._counters = counters
         self._waiting: deque[bytes] = deque()
         self._size = 0
         self._is_wanted = True
@@ -247,7 +247,7 @@ class _Copy:
         while self._size > _MAX_WAITING:
             oldest = self._waiting.popleft()
             self._size -= len(oldest)
-            self._told[_LOST] += len(oldest)
+            self._counters[_LOST] += len(oldest)
 
     def send(self) -> None:
         """Send as much as the pipe takes."""

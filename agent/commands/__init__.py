@@ -103,8 +103,8 @@ def _performed(words: Sequence[str]) -> int:
         code = MISUSED if isinstance(error, InvalidSetting) else 1
         if isinstance(error, Refusal):
             code = error.exit_code
-        told = error.code in _ADVICE and isinstance(error, CannotRead)
-        message = f"{error} {_ADVICE[error.code]}" if told else str(error)
+        has_advice = error.code in _ADVICE and isinstance(error, CannotRead)
+        message = f"{error} {_ADVICE[error.code]}" if has_advice else str(error)
         return _refused(words, error.code, message, code)
     except OSError as error:
         return _refused(words, "failed", str(error), 1)

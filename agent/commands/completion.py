@@ -162,9 +162,9 @@ def _values(action: argparse.Action, before: Sequence[str]) -> Iterable[str]:
 def _runs(before: Sequence[str]) -> Iterable[str]:
     """Return the names of the latest runs of the project in the command line."""
     named = dict(pairwise(before)).get("--project")
-    wanted = named or os.environ.get("SEAMARK_PROJECT") or "default"
+    requested = named or os.environ.get("SEAMARK_PROJECT") or "default"
     for row in _asked("/projects", "projects"):
-        if wanted in (row["slug"], row["name"], f"{row['workspace']}/{row['slug']}"):
+        if requested in (row["slug"], row["name"], f"{row['workspace']}/{row['slug']}"):
             place = f"/projects/{row['workspace']}/{row['slug']}/runs"
             return [run["name"] for run in _asked(place, "runs", limit=_MOST)]
     return []

@@ -172,8 +172,8 @@ def _exported(
         _finish(folder, {**mark, **run_json(run), **counts})
     if not chosen.json:
         say(f"{clean(run.name)}: {what} ({folder})")
-    told = {"folder": str(folder), "was_there": is_there, "settled": is_settled}
-    return {**run_json(run), **told}
+    fields = {"folder": str(folder), "was_there": is_there, "settled": is_settled}
+    return {**run_json(run), **fields}
 
 
 def _mark(chosen: argparse.Namespace, run: StoredRun) -> Json:

@@ -21,9 +21,9 @@ from seamark.commands.imported import (
     report,
     settings_of,
 )
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_smi import read_log
-from seamark.importers.reading import Reading, Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts, Reading
 from seamark.importers.text import lines_of, open_log
 
 HELP = "import logs of nvidia-smi"
@@ -63,21 +63,23 @@ def perform(chosen: argparse.Namespace) -> int:
     clock = clock_of(chosen, chosen.every)
     columns = [name.strip() for name in chosen.columns.split(",") if name.strip()]
     settings = settings_of(chosen)
-    imported, stated = Imported(), Stated()
+    imported, file_facts = Imported(), FileFacts()
     importer = Importer(settings, imported, chosen.tag)
 
-    def read(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
+    def read(
+        path: Path, problems: Problems, file_facts: FileFacts
+    ) -> Iterator[Reading]:
         with open_log(path) as file:
             yield from read_log(
-                lines_of(file, noted),
-                noted,
-                stated,
+                lines_of(file, problems),
+                problems,
+                file_facts,
                 clock=clock,
                 columns=columns,
                 processes=chosen.pid,
             )
 
-    importer.log_files(marks_of(chosen, settings, files_of(chosen)), read, stated)
-    importer.state(stated.facts)
+    importer.log_files(marks_of(chosen, settings, files_of(chosen)), read, file_facts)
+    importer.state(file_facts.facts)
     importer.finish()
     return report(chosen, settings, imported)

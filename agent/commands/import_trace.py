@@ -24,7 +24,7 @@ from seamark.commands.imported import (
     settings_of,
 )
 from seamark.importers.json_stream import JsonStream
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.text import open_log
 from seamark.importers.trace import Trace, collect
 from seamark.importers.trace_facts import base_microseconds, facts_of, rank_of
@@ -66,7 +66,7 @@ class _TracedFile:
     rank: int
     found: Account
     facts: Mapping[str, object]
-    noted: Noted
+    problems: Problems
     shift: float  # added to the trace's times to get microseconds since 1970
     timeline: Mapping[str, Any] | None
 
@@ -114,7 +114,7 @@ class _Rank:
         lowest = min((step.number for step in steps), default=self._next_step)
         more = max(0, self._next_step - lowest)
         if more:
-            read.noted.add(
+            read.problems.add(
                 "its steps are numbered after those of the previous trace", 1
             )
         for step in steps:
@@ -160,43 +160,43 @@ def perform(chosen: argparse.Namespace) -> int:
 
 
 def _read_file(path: Path, mark: str, imported: Imported) -> _TracedFile | None:
-    noted = imported.noted.setdefault(str(path), Noted())
-    trace = read_trace(path, noted)
+    problems = imported.problems.setdefault(str(path), Problems())
+    trace = read_trace(path, problems)
     found = account(trace)
     if not found.steps:
-        noted.add("it has no steps: call the profiler's step() after each step", 1)
+        problems.add("it has no steps: call the profiler's step() after each step", 1)
     elif len(found.steps) == 1:
-        noted.add(
+        problems.add(
             "it counts as one step: call the profiler's step() after each step", 1
         )
     if not found.steps and not found.windows:
         return None
-    shift = _shift(trace, found, path, noted)
-    rank, facts = rank_of(trace.stated), facts_of(trace)
+    shift = _shift(trace, found, path, problems)
+    rank, facts = rank_of(trace.header), facts_of(trace)
     steps = [(step.start, step.end) for step in find_steps(trace)]
     shown = shown_interval(steps, trace.lanes)
     drawn = timeline(trace.lanes, shown, path.name) if shown else None
-    return _TracedFile(path, mark, rank, found, facts, noted, shift, drawn)
+    return _TracedFile(path, mark, rank, found, facts, problems, shift, drawn)
 
 
-def read_trace(path: Path, noted: Noted) -> Trace:
+def read_trace(path: Path, problems: Problems) -> Trace:
     """Read a trace file; a damaged file is read up to the damage."""
     with open_log(path) as file:
         stream = JsonStream(file, "traceEvents")
-        trace = collect(stream.items(), noted)
-        trace.stated = stream.members
+        trace = collect(stream.items(), problems)
+        trace.header = stream.members
     if stream.damage:
-        noted.add(f"it is truncated or damaged, {stream.damage}", trace.events)
+        problems.add(f"it is truncated or damaged, {stream.damage}", trace.events)
     return trace
 
 
-def _shift(trace: Trace, found: Account, path: Path, noted: Noted) -> float:
+def _shift(trace: Trace, found: Account, path: Path, problems: Problems) -> float:
     """Return the offset of the trace's times to microseconds since 1970."""
     ends = _ends(found)
-    base = base_microseconds(trace.stated)
+    base = base_microseconds(trace.header)
     if min(ends) + base >= _EARLIEST:
         return base
-    noted.add("its times have no date, so the file's date is used", 1)
+    problems.add("its times have no date, so the file's date is used", 1)
     return path.stat().st_mtime * 1_000_000 - max(ends)
 
 

@@ -25,8 +25,8 @@ from seamark.commands.imported import (
     settings_of,
 )
 from seamark.commands.output import Refusal
-from seamark.importers.noted import Noted
-from seamark.importers.reading import Reading, Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts, Reading
 from seamark.importers.text import lines_of, open_log
 from seamark.importers.wandb import (
     Machine,
@@ -75,21 +75,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(chosen: argparse.Namespace) -> int:
     clock = clock_of(chosen)
     settings = settings_of(chosen)
-    imported, stated = Imported(), Stated()
+    imported, file_facts = Imported(), FileFacts()
     importer = Importer(settings, imported, chosen.tag)
 
-    def read(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
+    def read(
+        path: Path, problems: Problems, file_facts: FileFacts
+    ) -> Iterator[Reading]:
         if _is_run_file(path):
-            yield from _run_file_readings(path, noted, stated)
+            yield from _run_file_readings(path, problems, file_facts)
             return
-        machine = _machine(path, stated)
+        machine = _machine(path, file_facts)
         machine.start = clock.start
         with open_log(path) as file:
-            lines = lines_of(file, noted, _LONGEST_LINE)
-            yield from _readings(path, lines, noted, machine)
+            lines = lines_of(file, problems, _LONGEST_LINE)
+            yield from _readings(path, lines, problems, machine)
 
     marks = marks_of(chosen, settings, _found(chosen))
-    importer.log_files(marks, read, stated)
+    importer.log_files(marks, read, file_facts)
     # Reversed: the values of the first of several folders take precedence.
     files = [path for path in marks if not _is_run_file(path)]
     for folder in reversed(dict.fromkeys(path.parent for path in files)):
@@ -97,7 +99,7 @@ def perform(chosen: argparse.Namespace) -> int:
     for path in reversed([path for path in marks if _is_run_file(path)]):
         importer.assign(_run_file_values(path, importer.ends))
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
-    importer.state({**stated.facts, "readings": "\n".join(readings)})
+    importer.state({**file_facts.facts, "readings": "\n".join(readings)})
     importer.finish()
     return report(chosen, settings, imported)
 
@@ -124,19 +126,21 @@ def _is_run_file(path: Path) -> bool:
         return is_run_file(file.read(_BEGINNING_BYTES))
 
 
-def _run_file_readings(path: Path, noted: Noted, stated: Stated) -> Iterator[Reading]:
+def _run_file_readings(
+    path: Path, problems: Problems, file_facts: FileFacts
+) -> Iterator[Reading]:
     """Yield the system metrics and the history of W&B's binary file."""
     with path.open("rb") as file:
-        machine = machine_of(read_values(file, Noted()).machine, stated)
+        machine = machine_of(read_values(file, Problems()).machine, file_facts)
     with path.open("rb") as file:
-        yield from read_events(read_stats(file, noted), noted, machine)
+        yield from read_events(read_stats(file, problems), problems, machine)
     with path.open("rb") as file:
-        yield from read_history(read_rows(file, Noted()), noted, machine)
+        yield from read_history(read_rows(file, Problems()), problems, machine)
 
 
 def _run_file_values(path: Path, ends: Mapping[str, float]) -> dict[str, object]:
     with path.open("rb") as file:
-        values = read_values(file, Noted())
+        values = read_values(file, Problems())
     found: dict[str, object] = {
         **{f"params/{name}": value for name, value in values.config.items()},
         **{
@@ -151,12 +155,12 @@ def _run_file_values(path: Path, ends: Mapping[str, float]) -> dict[str, object]
     return found
 
 
-def _machine(path: Path, stated: Stated) -> Machine:
+def _machine(path: Path, file_facts: FileFacts) -> Machine:
     metadata = path.parent / _METADATA
     try:
         if metadata.stat().st_size > _LARGEST_METADATA:
             return Machine()
-        return read_metadata(metadata.read_text("utf-8", "replace"), stated)
+        return read_metadata(metadata.read_text("utf-8", "replace"), file_facts)
     except OSError:
         return Machine()
 
@@ -166,16 +170,18 @@ def _values(
 ) -> dict[str, object]:
     """Return the parameters and summary of a W&B folder, by path."""
 
-    def said(
-        name: str, largest: int, read: Callable[[str, Noted], dict[str, object]]
+    def values_of(
+        name: str, largest: int, read: Callable[[str, Problems], dict[str, object]]
     ) -> dict[str, object]:
-        noted = imported.noted.setdefault(str(folder / name), Noted())
-        text = _text(folder / name, largest, noted)
-        return read(text, noted) if text else {}
+        problems = imported.problems.setdefault(str(folder / name), Problems())
+        text = _text(folder / name, largest, problems)
+        return read(text, problems) if text else {}
 
-    params = said(_CONFIG, _LARGEST_CONFIG, read_config)
-    summary = said(
-        _SUMMARY, _LARGEST_SUMMARY, lambda text, noted: read_summary(text, ends, noted)
+    params = values_of(_CONFIG, _LARGEST_CONFIG, read_config)
+    summary = values_of(
+        _SUMMARY,
+        _LARGEST_SUMMARY,
+        lambda text, problems: read_summary(text, ends, problems),
     )
     return {
         **{f"params/{name}": value for name, value in params.items()},
@@ -183,7 +189,7 @@ def _values(
     }
 
 
-def _text(path: Path, largest: int, noted: Noted) -> str:
+def _text(path: Path, largest: int, problems: Problems) -> str:
     """Return a file's text; "" if it is missing or too large."""
     try:
         if not path.is_file():
@@ -191,16 +197,16 @@ def _text(path: Path, largest: int, noted: Noted) -> str:
         with path.open("rb") as file:
             data = file.read(largest + 1)
     except OSError:
-        noted.add("it cannot be read", 1)
+        problems.add("it cannot be read", 1)
         return ""
     if len(data) > largest:
-        noted.add(f"it is larger than {largest >> 20} MiB", 1)
+        problems.add(f"it is larger than {largest >> 20} MiB", 1)
         return ""
     return data.decode("utf-8-sig", "replace")
 
 
 def _readings(
-    path: Path, lines: Iterator[str], noted: Noted, machine: Machine
+    path: Path, lines: Iterator[str], problems: Problems, machine: Machine
 ) -> Iterator[Reading]:
     """Read events or history, detected by the file's name or its first lines."""
     name = path.name.removesuffix(".gz")
@@ -209,7 +215,7 @@ def _readings(
         first = list(_beginning(lines))
         is_of_events, lines = are_events(first), chain(first, lines)
     read = read_events if is_of_events else read_history
-    return read(lines, noted, machine)
+    return read(lines, problems, machine)
 
 
 def _beginning(lines: Iterator[str]) -> Iterator[str]:

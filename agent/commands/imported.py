@@ -27,9 +27,9 @@ from seamark.commands.output import (
 from seamark.commands.watched import add_names
 from seamark.errors import AgentError
 from seamark.importers.moments import UnknownZone, to_moment, zone_of
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_query import Clock
-from seamark.importers.reading import Reading, Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts, Reading
 from seamark.reading.runs import read_run
 from seamark.run import Run
 from seamark.settings import Mode, Settings, read_settings
@@ -46,7 +46,7 @@ _DELIVERY_SECONDS = 60.0
 # Prefix of the name of an incompletely imported file; file names contain no slash.
 _BEGUN = "begun/"
 # Yields the samples of a file, collects problems, and sets facts.
-Read = Callable[[Path, Noted, Stated], Iterator[Reading]]
+Read = Callable[[Path, Problems, FileFacts], Iterator[Reading]]
 
 
 def add_files(
@@ -119,7 +119,7 @@ class Imported:
     points: int = 0
     first: int | None = None  # microseconds since 1970
     last: int | None = None
-    noted: dict[str, Noted] = field(default_factory=dict)
+    problems: dict[str, Problems] = field(default_factory=dict)
 
     def add(self, moment: int, points: int) -> None:
         self.points += points
@@ -184,15 +184,17 @@ class Importer:
                 self._ticks += 1
             self.log(reading.values, float(self._ticks), reading.moment)
 
-    def log_files(self, marks: Mapping[Path, str], read: Read, stated: Stated) -> None:
+    def log_files(
+        self, marks: Mapping[Path, str], read: Read, file_facts: FileFacts
+    ) -> None:
         """Log files in the order of their first samples.
 
         So the run begins with the earliest, and counted steps increase with time.
         """
         for path in _in_order_of_time(marks, read):
-            noted = self._imported.noted.setdefault(str(path), Noted())
+            problems = self._imported.problems.setdefault(str(path), Problems())
             with self.importing(marks[path], path):
-                self.log_readings(read(path, noted, stated))
+                self.log_readings(read(path, problems, file_facts))
 
     def state(self, facts: Mapping[str, object]) -> None:
         """Store facts, if the run is open."""
@@ -308,7 +310,7 @@ def _known_files(settings: Settings, folder: str) -> Mapping[str, object]:
 
 def _in_order_of_time(files: Collection[Path], read: Read) -> list[Path]:
     def began_at(path: Path) -> float:
-        first = next(read(path, Noted(), Stated()), None)
+        first = next(read(path, Problems(), FileFacts()), None)
         return math.inf if first is None else first.moment
 
     # A single file need not be read twice.
@@ -350,13 +352,13 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
                 "to": _shown(imported.last),
                 "not_understood": [
                     {"file": name, "cause": cause, "lines": lines, "count": count}
-                    for name, noted in imported.noted.items()
-                    for cause, (lines, count) in noted.causes.items()
+                    for name, problems in imported.problems.items()
+                    for cause, (lines, count) in problems.causes.items()
                 ],
             }
         )
-    for name, noted in imported.noted.items():
-        for sentence in noted.sentences():
+    for name, problems in imported.problems.items():
+        for sentence in problems.sentences():
             tell(clean(f"{name}, {sentence}"))
     if not imported.points:
         tell("nothing was imported")

@@ -81,13 +81,17 @@ def who_is(server: Server) -> Json:
     return ask(server, "/me", _caller, seconds=SECONDS)
 
 
-def _caller(said: Json) -> Json:
-    scope, spaces, version = said["scope"], said["workspaces"], said.get("version")
+def _caller(response: Json) -> Json:
+    scope, spaces, version = (
+        response["scope"],
+        response["workspaces"],
+        response.get("version"),
+    )
     if not isinstance(scope, str) or not isinstance(spaces, list):
         raise TypeError
     return {
         "version": version if isinstance(version, str) else None,
-        "user": str(said.get("user")),
+        "user": str(response.get("user")),
         "scope": scope,
         "workspaces": [
             {name: str(space.get(name)) for name in ("slug", "name", "role")}

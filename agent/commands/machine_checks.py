@@ -52,6 +52,6 @@ def _gpus(environment: Environment) -> Finding:
             "an NVIDIA GPU needs its driver, in a container too (--gpus all)",
         )
     if count is None:
-        said = "no GPU is measured: the driver has lost all GPUs"
-        return note("nvml", said, "see nvidia-smi; they may need a reset")
+        message = "no GPU is measured: the driver has lost all GPUs"
+        return note("nvml", message, "see nvidia-smi; they may need a reset")
     return fine("nvml", f"{count} GPUs are measured")

@@ -103,12 +103,12 @@ def perform(chosen: argparse.Namespace) -> int:
         failure = describe(code)
         told_at = passed_on.get(signal.SIGTERM, float("-inf"))
         end(run, failure, was_told=time.monotonic() < told_at + GRACE_SECONDS)
-    told = code if code >= 0 else _KILLED - code
+    exit_code = code if code >= 0 else _KILLED - code
     if chosen.json:
-        tell_json(settings, exit_code=told, failure=failure)
+        tell_json(settings, exit_code=exit_code, failure=failure)
     if code == -signal.SIGINT:
         _end_by_ctrl_c()
-    return told
+    return exit_code
 
 
 def _start(

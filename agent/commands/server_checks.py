@@ -55,8 +55,8 @@ def look_at_server(environment: Environment) -> Iterator[Finding]:
     try:
         url = normalized(url)
     except InvalidSetting as error:
-        told = f"{redacted(url)} is not a valid address: {error}"
-        yield problem("server", told, "correct it")
+        message = f"{redacted(url)} is not a valid address: {error}"
+        yield problem("server", message, "correct it")
         return
     yield _where_from(environment, url)
     proxy = proxy_for(url)

@@ -73,13 +73,15 @@ def _space(place: Path) -> Iterator[Finding]:
         free = shutil.disk_usage(place).free
     except OSError:
         return
-    said = f"{free // _MIB:,} MiB are free in the spool folder"
+    message = f"{free // _MIB:,} MiB are free in the spool folder"
     if free < _MIN_FREE_BYTES:
-        yield problem("space", said, "free disk space: logged data will soon be lost")
+        yield problem(
+            "space", message, "free disk space: logged data will soon be lost"
+        )
     elif free < _LITTLE_FREE_BYTES:
-        yield note("space", said, "free disk space before a long server outage")
+        yield note("space", message, "free disk space before a long server outage")
     else:
-        yield fine("space", said)
+        yield fine("space", message)
 
 
 def _memory() -> Finding:

@@ -157,15 +157,15 @@ def _write_points_as_parquet(file: BinaryIO, points: Points) -> int:
     )
     count = 0
     # Any: pyarrow has no types.
-    held: list[Any] = []
+    pending: list[Any] = []
     with pq.ParquetWriter(file, schema) as table:
         for batch in points.batches():
             part = pa.Table.from_batches([batch]).select(list(_POINT_COLUMNS))
-            held.append(part.cast(schema))
+            pending.append(part.cast(schema))
             count += part.num_rows
-            if sum(one.num_rows for one in held) >= _GROUP_ROWS:
-                table.write_table(pa.concat_tables(held))
-                held.clear()
-        if held:
-            table.write_table(pa.concat_tables(held))
+            if sum(one.num_rows for one in pending) >= _GROUP_ROWS:
+                table.write_table(pa.concat_tables(pending))
+                pending.clear()
+        if pending:
+            table.write_table(pa.concat_tables(pending))
     return count

@@ -190,11 +190,11 @@ class SeamarkCallback(Callback):
         steps = self._profiler.run.steps
         self._profiler.begin()
         facts = {f"lightning/{k}": v for k, v in _trainer_facts(trainer).items()}
-        stated = _model_facts(trainer, pl_module)
-        facts |= {f"model/{k}": v for k, v in stated.items()}
+        found = _model_facts(trainer, pl_module)
+        facts |= {f"model/{k}": v for k, v in found.items()}
         if trainer.optimizers:
-            stated = optimizer_facts(trainer.optimizers[0])
-            facts |= {f"optimizer/{k}": v for k, v in stated.items()}
+            found = optimizer_facts(trainer.optimizers[0])
+            facts |= {f"optimizer/{k}": v for k, v in found.items()}
         facts["torch/autocast"] = _AUTOCAST.get(str(trainer.precision), "off")
         loader = trainer.train_dataloader
         self._batch_size = find_batch_size(loader)

@@ -27,9 +27,9 @@ def quiet(method: Callable[Given, None]) -> Callable[Given, None]:
         except Exception as error:  # noqa: BLE001 - foreign code
             # Frameworks change the arguments of callbacks; training must go on.
             kind = type(error).__name__
-            told: set[str] = call.__dict__.setdefault("told", set())
-            level = logging.DEBUG if kind in told else logging.WARNING
-            told.add(kind)
+            reported: set[str] = call.__dict__.setdefault("reported", set())
+            level = logging.DEBUG if kind in reported else logging.WARNING
+            reported.add(kind)
             name = f"{method.__module__}.{method.__qualname__}"
             logger.log(level, "%s failed: %r", name, error)
 

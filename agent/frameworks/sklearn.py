@@ -146,7 +146,7 @@ def _search_params(search: Any) -> dict[str, object]:
     grid = getattr(search, "param_grid", None)
     if grid is None:
         grid = getattr(search, "param_distributions", None)
-    stated: dict[str, object] = {
+    params: dict[str, object] = {
         "search": type(search).__name__,
         "folds": getattr(search, "n_splits_", None),
         "scoring": plain_value(getattr(search, "scoring", None)),
@@ -157,7 +157,7 @@ def _search_params(search: Any) -> dict[str, object]:
         else plain_value(grid),
     }
     fixed = estimator_params(search.estimator)
-    return {n: v for n, v in stated.items() if v is not None} | fixed
+    return {n: v for n, v in params.items() if v is not None} | fixed
 
 
 def _log_series(run: Run, results: Mapping[str, Any], namespace: str) -> None:
@@ -188,12 +188,12 @@ def _best(search: Any, results: Mapping[str, Any], best: int) -> dict[str, objec
     refit = getattr(search, "refit", None)
     metric = refit if isinstance(refit, str) and search.multimetric_ else "score"
     means = results.get(f"mean_test_{metric}")
-    stated: dict[str, object] = {
+    values: dict[str, object] = {
         "candidate": best,
         "score": None if means is None else float(means[best]),
         "params": {n: plain_value(v) for n, v in results["params"][best].items()},
     }
-    return {name: value for name, value in stated.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _chosen(

@@ -230,6 +230,6 @@ def _facts(model: Any) -> dict[str, object]:
         "stable_baselines3/device": str(model.device),
     }
     if isinstance(model.policy, torch.nn.Module):
-        stated = model_facts(model.policy)
-        facts |= {f"model/{name}": value for name, value in stated.items()}
+        found = model_facts(model.policy)
+        facts |= {f"model/{name}": value for name, value in found.items()}
     return facts

@@ -69,8 +69,8 @@ def describe(
         if model is not None:
             facts |= {f"model/{k}": v for k, v in model_facts(model).items()}
         if optimizer is not None:
-            stated = optimizer_facts(optimizer)
-            facts |= {f"optimizer/{k}": v for k, v in stated.items()}
+            settings = optimizer_facts(optimizer)
+            facts |= {f"optimizer/{k}": v for k, v in settings.items()}
         if scaler is not None:
             facts |= {f"grad_scaler/{k}": v for k, v in scaler_facts(scaler).items()}
         if flops_per_example is not None:

@@ -230,11 +230,11 @@ def _facts(args: Any, context: Mapping[str, Any]) -> dict[str, object]:
     facts = loader_facts(context.get("train_dataloader"))
     model, optimizer = context.get("model"), context.get("optimizer")
     if model is not None:
-        stated = _model_facts(args, model)
-        facts |= {f"model/{name}": value for name, value in stated.items()}
+        found = _model_facts(args, model)
+        facts |= {f"model/{name}": value for name, value in found.items()}
     if optimizer is not None:
-        stated = optimizer_facts(optimizer)
-        facts |= {f"optimizer/{name}": value for name, value in stated.items()}
+        found = optimizer_facts(optimizer)
+        facts |= {f"optimizer/{name}": value for name, value in found.items()}
     types = {"bf16": "bfloat16", "fp16": "float16"}
     chosen = [name for flag, name in types.items() if getattr(args, flag, False)]
     facts["torch/autocast"] = chosen[0] if chosen else "off"

@@ -263,8 +263,8 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
 def _facts(trainer: Any) -> dict[str, object]:
     facts = loader_facts(trainer.train_loader)
     facts |= {f"model/{n}": v for n, v in model_facts(trainer.model).items()}
-    stated = optimizer_facts(trainer.optimizer)
-    facts |= {f"optimizer/{n}": v for n, v in stated.items()}
+    settings = optimizer_facts(trainer.optimizer)
+    facts |= {f"optimizer/{n}": v for n, v in settings.items()}
     is_bfloat16 = getattr(trainer.args, "amp", None) == "bf16"
     types = {True: "bfloat16", False: "float16"}
     facts["torch/autocast"] = types[is_bfloat16] if trainer.amp else "off"

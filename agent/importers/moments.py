@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 _MOMENT = re.compile(
@@ -56,9 +56,9 @@ def to_moment(text: str, zone: tzinfo | None) -> int | None:
 class LogTimes:
     """The increasing times of one log, which resolve ambiguous hours."""
 
-    def __init__(self, zone: tzinfo | None, noted: Noted) -> None:
+    def __init__(self, zone: tzinfo | None, problems: Problems) -> None:
         self._zone = zone
-        self._noted = noted
+        self._problems = problems
         self._is_told = False
         self.last: int | None = None  # microseconds since 1970
 
@@ -72,7 +72,7 @@ class LogTimes:
         moment = next((one for one in possible if one >= earliest), possible[0])
         if moment != possible[0] and not self._is_told:
             self._is_told = True
-            self._noted.add(PUT_BACK, line)
+            self._problems.add(PUT_BACK, line)
         self.last = moment
         return moment
 
@@ -104,10 +104,10 @@ def _possible(text: str, zone: tzinfo | None) -> list[int]:
         plain = datetime(  # noqa: DTZ001 - the zone is set next
             year, month, day, hour, minute, min(second, 59), microsecond
         )
-        told = zone_of(match[8]) if match[8] else zone
-        first = _at(plain, told)
+        own_zone = zone_of(match[8]) if match[8] else zone
+        first = _at(plain, own_zone)
         # In a skipped hour in spring it would be before the first.
-        again = _at(plain.replace(fold=1), told)
+        again = _at(plain.replace(fold=1), own_zone)
     except (ValueError, OverflowError, OSError):
         return []
     if first < 0:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 
 from seamark.importers.moments import LogTimes
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_fields import MIB
 from seamark.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
+from seamark.importers.problems import Problems
 from seamark.importers.reading import Reading, to_number
 
 # Columns of dmon: the path under `gpu/<i>/`, and the factor to our unit.
@@ -91,17 +91,17 @@ class _Processes:
 
 def read_monitor(
     lines: Iterable[tuple[int, str]],
-    noted: Noted,
+    problems: Problems,
     *,
     clock: Clock,
     columns: Sequence[str] = (),
     processes: Collection[int] = (),
 ) -> Iterator[Reading]:
-    """Yield samples; lines that cannot be parsed are noted.
+    """Yield samples; lines that cannot be parsed are reported.
 
     `processes` are the job's PIDs in pmon logs; without them no attribution is made.
     """
-    reader = _Reader(noted, clock, columns, frozenset(processes))
+    reader = _Reader(problems, clock, columns, frozenset(processes))
     for number, line in lines:
         yield from reader.read(number, line)
     yield from reader.finished()
@@ -115,19 +115,19 @@ def is_head(line: str) -> bool:
 class _Reader:
     def __init__(
         self,
-        noted: Noted,
+        problems: Problems,
         clock: Clock,
         columns: Sequence[str],
         ours: frozenset[int],
     ) -> None:
-        self._noted = noted
+        self._problems = problems
         self._clock = clock
         self._names = [name.casefold() for name in columns]
         self._ours = ours
         self._tick = _Tick()
-        self._times = LogTimes(clock.zone, noted)
+        self._times = LogTimes(clock.zone, problems)
         self._days = 0
-        self._told: set[str] = set()
+        self._unknown_columns: set[str] = set()
 
     def read(self, number: int, line: str) -> Iterator[Reading]:
         if not line.strip() or line == "ID":
@@ -140,11 +140,11 @@ class _Reader:
             return
         gpu = to_number(row.get("gpu", ""))
         if gpu is None or not 0 <= gpu < _MAX_GPUS:
-            self._noted.add("it names no GPU", number)
+            self._problems.add("it names no GPU", number)
             return
         yield from self._advanced(row, int(gpu), number)
         if self._tick.moment is None:
-            self._noted.add(NO_TIME, number)
+            self._problems.add(NO_TIME, number)
             return
         if "pid" in row:
             self._add_process(int(gpu), row, number)
@@ -176,13 +176,13 @@ class _Reader:
         is_of_processes = "pid" in names
         for name in names:
             known = name in _ALL_COLUMNS or name in _PASSED_OVER
-            if not known and not is_of_processes and name not in self._told:
-                self._told.add(name)
-                self._noted.add(f"the column {name[:_SHOWN]!a} is not known", number)
+            if not known and not is_of_processes and name not in self._unknown_columns:
+                self._unknown_columns.add(name)
+                self._problems.add(f"the column {name[:_SHOWN]!a} is not known", number)
 
     def _row(self, number: int, line: str) -> dict[str, str] | None:
         if not self._names:
-            self._noted.add(NO_COLUMNS, number)
+            self._problems.add(NO_COLUMNS, number)
             return None
         line = _GPU_CELL.sub("", line.strip())
         cells = [cell for cell in _BREAK.split(line) if cell]
@@ -190,7 +190,7 @@ class _Reader:
             # The last column; a command may contain spaces.
             cells = cells[: len(self._names)]
         if len(cells) != len(self._names):
-            self._noted.add(f"it has not {len(self._names)} values", number)
+            self._problems.add(f"it has not {len(self._names)} values", number)
             return None
         return dict(zip(self._names, cells, strict=True))
 
@@ -225,7 +225,7 @@ class _Reader:
         else:
             return self._clock.at(tick)
         if found is None:
-            self._noted.add("its time is not understood", number)
+            self._problems.add("its time is not understood", number)
         return found
 
     def _of_day(self, time: str, start: int, number: int) -> int | None:
@@ -250,7 +250,7 @@ class _Reader:
                 continue
             value = to_number(cell)
             if value is None:
-                self._noted.add(f"a value of {name} is not understood", number)
+                self._problems.add(f"a value of {name} is not understood", number)
             else:
                 values[f"gpu/{gpu}/{known[0]}"] = value * known[1]
         return values
@@ -261,7 +261,7 @@ class _Reader:
             return
         pid = to_number(row["pid"])
         if pid is None:
-            self._noted.add("it names no process", number)
+            self._problems.add("it names no process", number)
             return
         if _COMPUTES not in row.get("type", _COMPUTES):
             return

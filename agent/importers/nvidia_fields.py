@@ -269,9 +269,9 @@ def cell_value(cell: str, field: Field, unit: str) -> object:
     """Return a cell's value in the unit of its path; None if it cannot be parsed."""
     if field.to_value is not None:
         return field.to_value(cell)
-    number, _, told = cell.partition(" ")
-    if not told and cell.endswith("%"):
-        number, told = cell[:-1], "%"
-    scale = UNITS.get((told.strip() or unit or field.unit).casefold())
+    number, _, cell_unit = cell.partition(" ")
+    if not cell_unit and cell.endswith("%"):
+        number, cell_unit = cell[:-1], "%"
+    scale = UNITS.get((cell_unit.strip() or unit or field.unit).casefold())
     value = to_number(number)
     return None if scale is None or value is None else value * scale

@@ -9,7 +9,6 @@ from datetime import tzinfo
 from itertools import chain, islice
 
 from seamark.importers.moments import LogTimes
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_fields import (
     FIELDS,
     IDENTITIES,
@@ -22,7 +21,8 @@ from seamark.importers.nvidia_fields import (
     is_absent,
 )
 from seamark.importers.nvidia_pace import Pace, pace_of
-from seamark.importers.reading import Reading, Stated, to_number
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts, Reading, to_number
 
 _MICROSECONDS = 1_000_000
 _MAX_GPUS = 1_024
@@ -60,17 +60,17 @@ class _Table:
 
 def read_query(
     lines: Iterable[tuple[int, str]],
-    noted: Noted,
-    stated: Stated,
+    problems: Problems,
+    file_facts: FileFacts,
     *,
     clock: Clock,
     columns: Sequence[str] = (),
 ) -> Iterator[Reading]:
-    """Yield a sample for each line; lines that cannot be parsed are noted."""
+    """Yield a sample for each line; lines that cannot be parsed are reported."""
     lines = iter(lines)
     first = list(islice(lines, _LOOKED_AT))
     pace = pace_of(list(_moments_without_name(first, clock, columns)))
-    reader = _Reader(noted, stated, clock, columns, pace)
+    reader = _Reader(problems, file_facts, clock, columns, pace)
     for number, line in chain(first, lines):
         reading = reader.read(number, line)
         if reading is not None:
@@ -81,7 +81,7 @@ def _moments_without_name(
     lines: Iterable[tuple[int, str]], clock: Clock, columns: Sequence[str]
 ) -> Iterator[int]:
     """Yield the times of lines without a GPU index."""
-    rows, times = _Rows(Noted(), columns), LogTimes(clock.zone, Noted())
+    rows, times = _Rows(Problems(), columns), LogTimes(clock.zone, Problems())
     for number, line in lines:
         row = rows.read(number, line)
         if row is not None and not _is_named(row):
@@ -93,8 +93,8 @@ def _moments_without_name(
 class _Rows:
     """Parses lines into rows, using the last head."""
 
-    def __init__(self, noted: Noted, columns: Sequence[str]) -> None:
-        self._noted = noted
+    def __init__(self, problems: Problems, columns: Sequence[str]) -> None:
+        self._problems = problems
         self._columns = columns
         self.table = _table(", ".join(columns)) if columns else _Table()
 
@@ -111,36 +111,36 @@ class _Rows:
             return None
         table = self.table
         if not table.names:
-            self._noted.add(NO_COLUMNS, number)
+            self._problems.add(NO_COLUMNS, number)
             return None
         cells = _cells(line, table)
         if cells is None:
             # Often the last line, if the writer was killed.
-            self._noted.add(f"it has not {len(table.names)} values", number)
+            self._problems.add(f"it has not {len(table.names)} values", number)
             return None
         return dict(zip(table.names, cells, strict=True))
 
     def _note_unknown(self, number: int) -> None:
         for name in self.table.names:
             if name not in FIELDS and name not in KNOWN:
-                self._noted.add(f"the column {name[:_SHOWN]!a} is not known", number)
+                self._problems.add(f"the column {name[:_SHOWN]!a} is not known", number)
 
 
 class _Reader:
     def __init__(
         self,
-        noted: Noted,
-        stated: Stated,
+        problems: Problems,
+        file_facts: FileFacts,
         clock: Clock,
         columns: Sequence[str],
         pace: Pace,
     ) -> None:
-        self._noted = noted
-        self._stated = stated
+        self._problems = problems
+        self._file_facts = file_facts
         self._clock = clock
         self._pace = pace
-        self._times = LogTimes(clock.zone, noted)
-        self._rows = _Rows(noted, columns)
+        self._times = LogTimes(clock.zone, problems)
+        self._rows = _Rows(problems, columns)
         self._gpus: dict[str, int] = {}
         self._tick = -1
         self._seen: set[int] = set()
@@ -157,21 +157,21 @@ class _Reader:
         if TIME in row:
             moment = self._times.read(row[TIME], number)
             if moment is None:
-                self._noted.add("its time is not understood", number)
+                self._problems.add("its time is not understood", number)
                 return None
         gpu = self._gpu(row, moment)
         if gpu is None:
-            self._noted.add("there are too many GPUs", number)
+            self._problems.add("there are too many GPUs", number)
             return None
         if moment is None:
             moment = self._clock.at(self._tick)
         if moment is None:
-            self._noted.add(NO_TIME, number)
+            self._problems.add(NO_TIME, number)
             return None
         if not self._is_place_told and not _is_named(row):
             self._tell_of_place(number, has_time=TIME in row)
         if "driver_version" in row and not is_absent(row["driver_version"]):
-            self._stated.add("gpu_driver", row["driver_version"][:_SHOWN])
+            self._file_facts.add("gpu_driver", row["driver_version"][:_SHOWN])
         values = self._values(number, gpu, row)
         return Reading(moment, values) if values else None
 
@@ -200,9 +200,9 @@ class _Reader:
     def _tell_of_place(self, number: int, *, has_time: bool) -> None:
         self._is_place_told = True
         if self._pace.gpus > 1:
-            self._noted.add(BY_PLACE, number)
+            self._problems.add(BY_PLACE, number)
         elif not has_time or not self._pace.is_sure:
-            self._noted.add(UNSURE, number)
+            self._problems.add(UNSURE, number)
 
     def _named(self, row: dict[str, str]) -> int | None:
         index = _index(row)
@@ -224,9 +224,9 @@ class _Reader:
                 continue
             value = cell_value(cell, known, units[name])
             if value is None:
-                self._noted.add(f"a value of {name} is not understood", number)
+                self._problems.add(f"a value of {name} is not understood", number)
             elif known.is_fact:
-                self._stated.add(f"gpu/{gpu}/{known.path}", _fact(value, known))
+                self._file_facts.add(f"gpu/{gpu}/{known.path}", _fact(value, known))
             elif isinstance(value, float):
                 values[f"gpu/{gpu}/{known.path}"] = value
         return values

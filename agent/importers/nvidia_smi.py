@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_dmon import COLUMNS, is_head, read_monitor
 from seamark.importers.nvidia_query import Clock, read_query
 from seamark.importers.nvidia_table import is_title, read_table
-from seamark.importers.reading import Reading, Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts, Reading
 
 _LOOKED_AT = 50  # lines
 
 
 def read_log(
     lines: Iterable[str],
-    noted: Noted,
-    stated: Stated,
+    problems: Problems,
+    file_facts: FileFacts,
     *,
     clock: Clock,
     columns: Sequence[str] = (),
@@ -31,10 +31,10 @@ def read_log(
     first = list(islice(numbered, _LOOKED_AT))
     all_lines = chain(first, numbered)
     if any(is_title(line) for _, line in first):
-        return read_table(all_lines, noted, stated, clock=clock)
+        return read_table(all_lines, problems, file_facts, clock=clock)
     is_monitor = any(is_head(line) for _, line in first)
     if is_monitor or {name.casefold() for name in columns} & {*COLUMNS, "pid"}:
         return read_monitor(
-            all_lines, noted, clock=clock, columns=columns, processes=processes
+            all_lines, problems, clock=clock, columns=columns, processes=processes
         )
-    return read_query(all_lines, noted, stated, clock=clock, columns=columns)
+    return read_query(all_lines, problems, file_facts, clock=clock, columns=columns)

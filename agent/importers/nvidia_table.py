@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from seamark.importers.moments import LogTimes
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_fields import MIB
 from seamark.importers.nvidia_query import NO_TIME, Clock
-from seamark.importers.reading import Reading, Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts, Reading
 
 _MAX_GPUS = 1_024
 _NAME_CHARACTERS = 200
@@ -58,10 +58,14 @@ def is_title(line: str) -> bool:
 
 
 def read_table(
-    lines: Iterable[tuple[int, str]], noted: Noted, stated: Stated, *, clock: Clock
+    lines: Iterable[tuple[int, str]],
+    problems: Problems,
+    file_facts: FileFacts,
+    *,
+    clock: Clock,
 ) -> Iterator[Reading]:
-    """Yield the numbers of each GPU in each table; skipped lines are noted."""
-    tables = _Tables(noted, stated, clock)
+    """Yield the numbers of each GPU in each table; skipped lines are reported."""
+    tables = _Tables(problems, file_facts, clock)
     for number, line in lines:
         reading = tables.read(number, line)
         if reading is not None:
@@ -70,8 +74,8 @@ def read_table(
 
 @dataclass
 class _Tables:
-    noted: Noted
-    stated: Stated
+    problems: Problems
+    file_facts: FileFacts
     clock: Clock
     times: LogTimes = field(init=False)
     time: str = ""
@@ -79,7 +83,7 @@ class _Tables:
     gpu: int | None = None
 
     def __post_init__(self) -> None:
-        self.times = LogTimes(self.clock.zone, self.noted)
+        self.times = LogTimes(self.clock.zone, self.problems)
 
     def read(self, number: int, line: str) -> Reading | None:
         if (found := _TIME.search(line)) is not None:
@@ -97,20 +101,20 @@ class _Tables:
         self.tick += 1
         self.gpu = None
         if (driver := _DRIVER.search(line)) is not None:
-            self.stated.add("gpu_driver", driver[1])
+            self.file_facts.add("gpu_driver", driver[1])
 
     def _name(self, row: re.Match[str]) -> None:
         gpu = int(row[1])
         self.gpu = gpu if gpu < _MAX_GPUS else None
         # Long names end in three dots.
         if not row[2].endswith("..."):
-            self.stated.add(f"gpu/{gpu}/name", row[2][:_NAME_CHARACTERS])
-        self.stated.add(f"gpu/{gpu}/pci_bus", row[3])
+            self.file_facts.add(f"gpu/{gpu}/name", row[2][:_NAME_CHARACTERS])
+        self.file_facts.add(f"gpu/{gpu}/pci_bus", row[3])
 
     def _reading(self, number: int, gpu: int, row: re.Match[str]) -> Reading | None:
         moment = self._moment(number)
         if moment is None:
-            self.noted.add(NO_TIME, number)
+            self.problems.add(NO_TIME, number)
             return None
         fan, temperature, state, power, cap, used, total, utilization = row.groups()
         values = {
@@ -123,7 +127,7 @@ class _Tables:
             "utilization_percent": _value(utilization, "%"),
         }
         if (total_bytes := _value(total, "MiB", MIB)) is not None:
-            self.stated.add(f"gpu/{gpu}/memory_total_bytes", int(total_bytes))
+            self.file_facts.add(f"gpu/{gpu}/memory_total_bytes", int(total_bytes))
         known = {
             f"gpu/{gpu}/{path}": value
             for path, value in values.items()

@@ -21,7 +21,7 @@ class Reading(NamedTuple):
 
 
 @dataclass
-class Stated:
+class FileFacts:
     """Facts by path under `facts/`; the first value of each counts."""
 
     facts: dict[str, object] = field(default_factory=dict)

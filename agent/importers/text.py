@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 
 LONGEST_LINE = 1 << 20  # characters; longer lines are not log lines
 _CHUNK_BYTES = 1 << 20
@@ -35,15 +35,15 @@ def open_log(path: Path) -> BinaryIO:
 
 
 def lines_of(
-    file: BinaryIO, noted: Noted, longest: int = LONGEST_LINE
+    file: BinaryIO, problems: Problems, longest: int = LONGEST_LINE
 ) -> Iterator[str]:
     """Yield lines without line ends; undecodable bytes are replaced.
 
-    A line of more than `longest` characters is noted and empty. A truncated or damaged
+    A line of more than `longest` characters is reported and empty. A truncated or damaged
     compressed file ends there.
     """
     count = 0
-    data = _read(file, noted, count)
+    data = _read(file, problems, count)
     decode = codecs.getincrementaldecoder(encoding_of(data))("replace").decode
     begun = ""
     while data:
@@ -53,17 +53,17 @@ def lines_of(
         begun += rest if len(begun) <= longest else ""
         for text in others:
             count += 1
-            yield _line(begun, noted, count, longest)
+            yield _line(begun, problems, count, longest)
             begun = text
-        data = _read(file, noted, count)
+        data = _read(file, problems, count)
     begun += decode(b"", True)
     if begun:
-        yield _line(begun, noted, count + 1, longest)
+        yield _line(begun, problems, count + 1, longest)
 
 
-def _line(text: str, noted: Noted, number: int, longest: int) -> str:
+def _line(text: str, problems: Problems, number: int, longest: int) -> str:
     if len(text) > longest:
-        noted.add(f"it is longer than {longest:,} characters", number)
+        problems.add(f"it is longer than {longest:,} characters", number)
         return ""
     return text.rstrip("\r\0")
 
@@ -82,9 +82,9 @@ def encoding_of(data: bytes) -> str:
     return "utf-8"
 
 
-def _read(file: BinaryIO, noted: Noted, line: int) -> bytes:
+def _read(file: BinaryIO, problems: Problems, line: int) -> bytes:
     try:
         return file.read(_CHUNK_BYTES)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        noted.add("the compressed file is cut off or damaged behind it", line)
+        problems.add("the compressed file is cut off or damaged behind it", line)
         return b""

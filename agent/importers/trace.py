@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seamark.importers.intervals import Interval
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.trace_timeline import Lanes
 
 # Any: untrusted JSON.
@@ -111,29 +111,29 @@ class Trace:
     # (time, allocated, reserved) of PyTorch's allocator, by device.
     memory: dict[int, array[float]] = field(default_factory=dict)
     # Members of the trace other than its events.
-    stated: dict[str, Any] = field(default_factory=dict)
+    header: dict[str, Any] = field(default_factory=dict)
     # The spans that a timeline shows.
     lanes: Lanes = field(default_factory=Lanes)
     events: int = 0
 
 
-def collect(events: Iterable[object], noted: Noted) -> Trace:
+def collect(events: Iterable[object], problems: Problems) -> Trace:
     """Extract the needed events; invalid ones are counted."""
     trace = Trace()
     collector = _Collector(trace)
     for number, event in enumerate(events, 1):
         trace.events = number
         if not isinstance(event, dict):
-            noted.add("an event is no object", number)
+            problems.add("an event is no object", number)
             continue
         phase = event.get("ph")
         if phase == "X":
             bounds = _bounds(event)
             if bounds is None:
-                noted.add("an event has no usable time", number)
+                problems.add("an event has no usable time", number)
                 continue
             if not collector.add_span(event, *bounds):
-                noted.add("there are more spans than can be held", number)
+                problems.add("there are more spans than can be held", number)
                 break
         elif phase == "i" and event.get("name") == "[memory]":
             collector.add_memory(event)
@@ -171,16 +171,16 @@ class _Collector:
         moment = _number(event.get("ts"), _LARGEST_MOMENT)
         found = _arguments(event)
         device = _whole(found.get("Device Id"))
-        held = [
+        sizes = [
             _number(found.get(f"Total {name}"), _LARGEST_MOMENT)
             for name in ("Allocated", "Reserved")
         ]
         is_gpu = found.get("Device Type") == 1
-        if moment is None or device is None or not is_gpu or None in held:
+        if moment is None or device is None or not is_gpu or None in sizes:
             return
         kept = _of(self._trace.memory, device, lambda: array("d"))
         if kept is not None and len(kept) < MAX_SPANS:
-            kept.extend([moment, *(value for value in held if value is not None)])
+            kept.extend([moment, *(value for value in sizes if value is not None)])
 
     def _add_kernel(self, event: Event, name: str, start: float, end: float) -> None:
         device = _whole(_arguments(event).get("device"))

@@ -19,8 +19,8 @@ _LOADS_ITSELF = "_SingleProcessDataLoaderIter"
 def facts_of(trace: Trace) -> dict[str, object]:
     """Return facts by path below `facts/`."""
     facts: dict[str, object] = {"framework": "pytorch", "traced_with": TOOL}
-    facts |= _versions(trace.stated)
-    facts |= _distributed(trace.stated)
+    facts |= _versions(trace.header)
+    facts |= _distributed(trace.header)
     facts |= _devices(trace)
     if trace.loaders == {_LOADS_ITSELF}:
         # With workers, their number is not in the trace.
@@ -43,37 +43,37 @@ READINGS = (
 
 
 # Any: untrusted JSON, here and below.
-def rank_of(stated: dict[str, Any]) -> int:
+def rank_of(header: dict[str, Any]) -> int:
     """Return the rank of the traced process; 0 if unknown."""
-    rank = _object(stated.get("distributedInfo")).get("rank")
+    rank = _object(header.get("distributedInfo")).get("rank")
     return rank if _is_whole(rank) and rank < _MAX_RANKS else 0
 
 
-def base_microseconds(stated: dict[str, Any]) -> float:
+def base_microseconds(header: dict[str, Any]) -> float:
     """Return the base of the trace's times; older traces count from 1970."""
-    nanoseconds = stated.get("baseTimeNanoseconds")
+    nanoseconds = header.get("baseTimeNanoseconds")
     if not _is_whole(nanoseconds) or nanoseconds > 2**63:
         return 0.0
     return float(nanoseconds) / 1_000
 
 
-def _versions(stated: dict[str, Any]) -> dict[str, object]:
+def _versions(header: dict[str, Any]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name in ("pytorch_version", "torch_version"):
-        if isinstance(stated.get(name), str):
-            found["torch/version"] = stated[name][:_LONGEST]
+        if isinstance(header.get(name), str):
+            found["torch/version"] = header[name][:_LONGEST]
     for name, path in (
         ("cuda_runtime_version", "torch/cuda"),
         ("cuda_driver_version", "gpu_driver_cuda"),
     ):
-        number = stated.get(name)
+        number = header.get(name)
         if _is_whole(number) and number in _CUDA_VERSIONS:
             found[path] = f"{number // 1_000}.{number % 1_000 // 10}"
     return found
 
 
-def _distributed(stated: dict[str, Any]) -> dict[str, object]:
-    info = _object(stated.get("distributedInfo"))
+def _distributed(header: dict[str, Any]) -> dict[str, object]:
+    info = _object(header.get("distributedInfo"))
     found: dict[str, object] = {}
     backend, size = info.get("backend"), info.get("world_size")
     if isinstance(backend, str):
@@ -85,7 +85,7 @@ def _distributed(stated: dict[str, Any]) -> dict[str, object]:
 
 def _devices(trace: Trace) -> dict[str, object]:
     """Return facts about the devices that were used."""
-    listed = trace.stated.get("deviceProperties")
+    listed = trace.header.get("deviceProperties")
     devices = [_object(each) for each in listed] if isinstance(listed, list) else []
     used = {*trace.kernels, *trace.collectives}
     found: dict[str, object] = {"torch/device_count": len(devices)} if devices else {}

@@ -267,9 +267,11 @@ def _windows(trace: Trace, device: int, start: float, end: float) -> list[Window
     count = max(1, round((end - start) / WINDOW_MICROSECONDS))
     count = min(count, _MAX_WINDOWS)
     length = (end - start) / count
-    held = trace.memory.get(device)
+    samples = trace.memory.get(device)
     readings = (
-        sorted(zip(held[::3], held[1::3], held[2::3], strict=True)) if held else []
+        sorted(zip(samples[::3], samples[1::3], samples[2::3], strict=True))
+        if samples
+        else []
     )
     found, place = [], 0
     for number in range(count):
@@ -281,8 +283,12 @@ def _windows(trace: Trace, device: int, start: float, end: float) -> list[Window
             place += 1
         if place > first:
             inside = readings[first:place]
-            measured["allocator/allocated_bytes"] = max(held for _, held, _ in inside)
-            measured["allocator/reserved_bytes"] = max(held for _, _, held in inside)
+            measured["allocator/allocated_bytes"] = max(
+                samples for _, samples, _ in inside
+            )
+            measured["allocator/reserved_bytes"] = max(
+                samples for _, _, samples in inside
+            )
         found.append(Window(until, measured))
     return found
 

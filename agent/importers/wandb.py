@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, TypeGuard
 
-from seamark.importers.noted import Noted
-from seamark.importers.reading import LARGEST, Reading, Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import LARGEST, FileFacts, Reading
 from seamark.importers.wandb_fields import (
     COMMON,
     CORES,
@@ -72,7 +72,7 @@ def _keys(line: str | Row) -> Iterator[str]:
 
 
 def read_events(
-    lines: Iterable[str | Row], noted: Noted, machine: Machine
+    lines: Iterable[str | Row], problems: Problems, machine: Machine
 ) -> Iterator[Reading]:
     """Yield the system metrics of each line.
 
@@ -84,7 +84,7 @@ def read_events(
     first = list(islice(lines, _LOOKED_AT))
     left_out: set[int] = set()
     own_gpus = {gpu for line in first for gpu in _process_gpus(_keys(line))}
-    for number, row, moment in _rows(chain(first, lines), noted, machine):
+    for number, row, moment in _rows(chain(first, lines), problems, machine):
         own_gpus |= _process_gpus(row)
         values: dict[str, float] = {}
         cores: list[float] = []
@@ -97,20 +97,20 @@ def read_events(
             if own_gpus and gpu is not None and gpu not in own_gpus:
                 if gpu not in left_out:
                     left_out.add(gpu)
-                    noted.add(
+                    problems.add(
                         f"GPU {gpu} is left out: this run does not use it", number
                     )
                 continue
             amount = _measured(value)
             if amount is None:
-                noted.add(f"the value of {name[:_SHOWN]!a} is no number", number)
+                problems.add(f"the value of {name[:_SHOWN]!a} is no number", number)
                 continue
             if CORES.fullmatch(name):
                 cores.append(amount)
             elif name in RATES:
                 totals[name] = amount
             elif not _add(values, name, amount, machine):
-                noted.add(f"{name[:_SHOWN]!a} has no path here", number)
+                problems.add(f"{name[:_SHOWN]!a} has no path here", number)
         if cores:
             values["host/cpu_percent"] = sum(cores) / len(cores)
         values |= rates.of(totals, moment)
@@ -129,21 +129,21 @@ def _process_gpus(keys: Iterable[str]) -> set[int]:
 
 
 def read_history(
-    lines: Iterable[str | Row], noted: Noted, machine: Machine
+    lines: Iterable[str | Row], problems: Problems, machine: Machine
 ) -> Iterator[Reading]:
     """Yield the numbers that the script logged, under the names it gave them."""
     paths: set[str] = set()
-    for number, row, moment in _rows(lines, noted, machine):
+    for number, row, moment in _rows(lines, problems, machine):
         values: dict[str, float] = {}
         for path, value in leaves("", row, 0):
             if path.startswith("_"):
                 continue
             amount = SPECIAL.get(value) if isinstance(value, str) else to_float(value)
             if amount is None:
-                noted.add(f"the value of {path[:_SHOWN]!a} is no number", number)
+                problems.add(f"the value of {path[:_SHOWN]!a} is no number", number)
                 continue
             if path not in paths and len(paths) >= _MAX_PATHS:
-                noted.add(f"there are more than {_MAX_PATHS:,} names", number)
+                problems.add(f"there are more than {_MAX_PATHS:,} names", number)
                 continue
             paths.add(path)
             values[path] = amount
@@ -151,56 +151,58 @@ def read_history(
             yield Reading(moment, values, _measured(row.get("_step")), is_users=True)
 
 
-def read_metadata(text: str, stated: Stated) -> Machine:
+def read_metadata(text: str, file_facts: FileFacts) -> Machine:
     """Return the machine described by `wandb-metadata.json`."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return Machine()
-    return machine_of(found, stated) if isinstance(found, dict) else Machine()
+    return machine_of(found, file_facts) if isinstance(found, dict) else Machine()
 
 
-def machine_of(found: Row, stated: Stated) -> Machine:
+def machine_of(found: Row, file_facts: FileFacts) -> Machine:
     """Return the machine that W&B describes, and add its facts."""
     machine = Machine()
     for name, path in (("host", "host"), ("os", "platform"), ("python", "python")):
         if isinstance(found.get(name), str):
-            stated.add(path, found[name][:200])
+            file_facts.add(path, found[name][:200])
     cores = found.get("cpu_count_logical")
     if _is_count(cores):
         machine.cores = cores
-        stated.add("host_cores", cores)
+        file_facts.add("host_cores", cores)
     physical = found.get("cpu_count")
     if _is_count(physical):
-        stated.add("physical_cores", physical)
+        file_facts.add("physical_cores", physical)
     count = found.get("gpu_count")
     if _is_count(count):
-        stated.add("gpu_count", count)
+        file_facts.add("gpu_count", count)
     devices = found.get("gpu_nvidia")
     if not isinstance(devices, list):
         devices = found.get("gpu_devices")
     for number, device in enumerate(devices if isinstance(devices, list) else []):
         if isinstance(device, dict) and number < _MAX_PATHS:
-            _state_gpu(number, device, machine, stated)
+            _state_gpu(number, device, machine, file_facts)
     return machine
 
 
-def _state_gpu(number: int, device: Row, machine: Machine, stated: Stated) -> None:
+def _state_gpu(
+    number: int, device: Row, machine: Machine, file_facts: FileFacts
+) -> None:
     if isinstance(device.get("name"), str):
-        stated.add(f"gpu/{number}/name", device["name"][:200])
+        file_facts.add(f"gpu/{number}/name", device["name"][:200])
     for name in ("memoryTotal", "memory_total"):
         # A string, because JavaScript has no 64-bit integers.
-        told = device.get(name)
-        if isinstance(told, str) and told.isdecimal() and len(told) <= _DIGITS:
-            told = int(told)
-        total = to_float(told)
+        memory = device.get(name)
+        if isinstance(memory, str) and memory.isdecimal() and len(memory) <= _DIGITS:
+            memory = int(memory)
+        total = to_float(memory)
         if total is not None and 0 < total <= LARGEST:
             machine.gpu_bytes[number] = total
-            stated.add(f"gpu/{number}/memory_total_bytes", int(total))
+            file_facts.add(f"gpu/{number}/memory_total_bytes", int(total))
 
 
 def _rows(
-    lines: Iterable[str | Row], noted: Noted, machine: Machine
+    lines: Iterable[str | Row], problems: Problems, machine: Machine
 ) -> Iterator[tuple[int, Row, int]]:
     """Yield the objects of lines that have a time, with their number and time."""
     for number, line in enumerate(lines, 1):
@@ -210,14 +212,14 @@ def _rows(
             row = json.loads(line) if isinstance(line, str) else line
         except (ValueError, RecursionError):
             # Often the last line, if the writer was killed.
-            noted.add("it is not JSON", number)
+            problems.add("it is not JSON", number)
             continue
         if not isinstance(row, dict):
-            noted.add("it is not an object", number)
+            problems.add("it is not an object", number)
             continue
         moment = _moment(row, machine)
         if moment is None:
-            noted.add("it has no time", number)
+            problems.add("it has no time", number)
             continue
         yield number, row, moment
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.protobuf import fields, signed
 
 # Any: JSON of strangers, here and below.
@@ -64,9 +64,9 @@ def is_run_file(beginning: bytes) -> bool:
     return beginning.startswith(_FILE_HEADER)
 
 
-def read_stats(file: BinaryIO, noted: Noted) -> Iterator[Row]:
+def read_stats(file: BinaryIO, problems: Problems) -> Iterator[Row]:
     """Yield the system metrics of each sample, with `_timestamp` in seconds."""
-    for _, record in _records(file, noted, _STATS):
+    for _, record in _records(file, problems, _STATS):
         row: Row = {}
         for number, value in fields(record):
             if number == _STATS_TIME and isinstance(value, bytes):
@@ -76,9 +76,9 @@ def read_stats(file: BinaryIO, noted: Noted) -> Iterator[Row]:
         yield row
 
 
-def read_rows(file: BinaryIO, noted: Noted) -> Iterator[Row]:
+def read_rows(file: BinaryIO, problems: Problems) -> Iterator[Row]:
     """Yield the rows that the script logged, with `_step` and `_timestamp`."""
-    for _, record in _records(file, noted, _HISTORY):
+    for _, record in _records(file, problems, _HISTORY):
         row: Row = {}
         for number, value in fields(record):
             if number == _ITEM and isinstance(value, bytes):
@@ -88,10 +88,10 @@ def read_rows(file: BinaryIO, noted: Noted) -> Iterator[Row]:
         yield row
 
 
-def read_values(file: BinaryIO, noted: Noted) -> Values:
+def read_values(file: BinaryIO, problems: Problems) -> Values:
     """Return the config, the summary and the machine."""
     values = Values()
-    for kind, record in _records(file, noted, _CONFIG, _SUMMARY, _RUN, _ENVIRONMENT):
+    for kind, record in _records(file, problems, _CONFIG, _SUMMARY, _RUN, _ENVIRONMENT):
         if kind == _CONFIG:
             _update(values.config, record)
         elif kind == _SUMMARY:
@@ -119,32 +119,34 @@ def _read_run(record: bytes, values: Values) -> None:
             values.tags.append(value.decode("utf-8", "replace"))
 
 
-def _records(file: BinaryIO, noted: Noted, *kinds: int) -> Iterator[tuple[int, bytes]]:
+def _records(
+    file: BinaryIO, problems: Problems, *kinds: int
+) -> Iterator[tuple[int, bytes]]:
     """Yield the records of some kinds: the number of the kind, and its message."""
-    for number, data in enumerate(_whole_records(file, noted), 1):
+    for number, data in enumerate(_whole_records(file, problems), 1):
         try:
             found = [
                 (kind, value)
                 for kind, value in fields(data)
                 if kind in kinds and isinstance(value, bytes)
             ]
-            # Parse the fields here, so that a damaged record is noted once.
+            # Parse the fields here, so that a damaged record is reported once.
             for _, value in found:
                 for _ in fields(value):
                     pass
         except ValueError:
-            noted.add(DAMAGED, number)
+            problems.add(DAMAGED, number)
             continue
         yield from found
 
 
-def _whole_records(file: BinaryIO, noted: Noted) -> Iterator[bytes]:
-    """Yield records, joined from their fragments; damaged ones are noted."""
+def _whole_records(file: BinaryIO, problems: Problems) -> Iterator[bytes]:
+    """Yield records, joined from their fragments; damaged ones are reported."""
     if not is_run_file(file.read(_HEADER_BYTES)):
-        noted.add(NO_FILE, 1)
+        problems.add(NO_FILE, 1)
         return
     parts: list[bytes] = []
-    for number, (kind, data) in enumerate(_fragments(file, noted), 1):
+    for number, (kind, data) in enumerate(_fragments(file, problems), 1):
         if kind in (_FULL, _FIRST):
             parts = []
         elif not parts:
@@ -152,14 +154,14 @@ def _whole_records(file: BinaryIO, noted: Noted) -> Iterator[bytes]:
             continue
         parts.append(data)
         if sum(map(len, parts)) > _MAX_RECORD_BYTES:
-            noted.add("a record is too large", number)
+            problems.add("a record is too large", number)
             parts = []
         elif kind in (_FULL, _LAST):
             yield b"".join(parts)
             parts = []
 
 
-def _fragments(file: BinaryIO, noted: Noted) -> Iterator[tuple[int, bytes]]:
+def _fragments(file: BinaryIO, problems: Problems) -> Iterator[tuple[int, bytes]]:
     number = 0
     offset = _HEADER_BYTES
     while block := file.read(_BLOCK_BYTES - offset):
@@ -173,13 +175,13 @@ def _fragments(file: BinaryIO, noted: Noted) -> Iterator[tuple[int, bytes]]:
                 break  # the padding at the end of a block
             if len(data) != length or not _FULL <= kind <= _LAST:
                 # The end of a run that is still written, or a damaged block.
-                noted.add(DAMAGED, number)
+                problems.add(DAMAGED, number)
                 break
             place = start + length
             if zlib.crc32(data, zlib.crc32(bytes([kind]))) == checksum:
                 yield kind, data
             else:
-                noted.add(DAMAGED, number)
+                problems.add(DAMAGED, number)
 
 
 def _add_item(target: Row, data: bytes) -> None:

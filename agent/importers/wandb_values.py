@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.wandb import SPECIAL, leaves, to_float
 
 NO_YAML = "PyYAML is not installed: pip install pyyaml"
@@ -27,7 +27,7 @@ _LONG = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9]){20}")
 _FLOAT = "tag:yaml.org,2002:float"
 
 
-def read_config(text: str, noted: Noted) -> dict[str, object]:
+def read_config(text: str, problems: Problems) -> dict[str, object]:
     """Return the values of W&B's `config.yaml` by name; {} for other programs' files."""
     written = _OURS.search(text)
     if written is None:
@@ -35,10 +35,10 @@ def read_config(text: str, noted: Noted) -> dict[str, object]:
     try:
         found = _loaded(text, by_pyyaml=written[1] == "wandb_version")
     except ImportError:
-        noted.add(NO_YAML, 1)
+        problems.add(NO_YAML, 1)
         return {}
     except _Unread as unread:
-        noted.add(f"it is not in W&B's format: {unread}"[:_LONGEST], unread.line)
+        problems.add(f"it is not in W&B's format: {unread}"[:_LONGEST], unread.line)
         return {}
     values: dict[str, object] = {}
     for name, entry in found.items():
@@ -47,12 +47,12 @@ def read_config(text: str, noted: Noted) -> dict[str, object]:
         if isinstance(entry, dict) and "value" in entry:
             values[str(name)] = entry["value"]
         else:
-            noted.add(f"{str(name)[:_SHOWN]!a} has no value", 1)
+            problems.add(f"{str(name)[:_SHOWN]!a} has no value", 1)
     return values
 
 
 def read_summary(
-    text: str, ends: Mapping[str, float], noted: Noted
+    text: str, ends: Mapping[str, float], problems: Problems
 ) -> dict[str, object]:
     """Return values of `wandb-summary.json` that no series ends with, by path.
 
@@ -62,10 +62,10 @@ def read_summary(
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        noted.add("it is not JSON", 1)
+        problems.add("it is not JSON", 1)
         return {}
     if not isinstance(found, dict):
-        noted.add("it is not an object", 1)
+        problems.add("it is not an object", 1)
         return {}
     return summary_values(found, ends)
 
@@ -75,8 +75,8 @@ def summary_values(
 ) -> dict[str, object]:
     """Return the values of a summary that are not the end of a series, by path."""
     values: dict[str, object] = {}
-    for path, said in leaves("", found, 0):
-        value = SPECIAL.get(said, said) if isinstance(said, str) else said
+    for path, stored in leaves("", found, 0):
+        value = SPECIAL.get(stored, stored) if isinstance(stored, str) else stored
         # Pictures and histograms are in the history.
         if not path or path.startswith("_") or isinstance(value, dict):
             continue

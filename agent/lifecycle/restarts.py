@@ -17,17 +17,17 @@ def resumed_at(
     environment: Mapping[str, str],
     now: float,
     *,
-    said: bool | None = None,
+    override: bool | None = None,
     began: Callable[[float], float] = float,
 ) -> int | None:
     """Return the start of a restarted job in microseconds since 1970, else None.
 
-    `now` is in seconds. `said` is the user's explicit setting, and `began` returns the
+    `now` is in seconds. `override` is the user's explicit setting, and `began` returns the
     start of this process for `now`.
     """
     requeues = _count(environment, "SLURM_RESTART_COUNT")
     restarts = _count(environment, "TORCHELASTIC_RESTART_COUNT")
-    if said is False or not (said or requeues or restarts):
+    if override is False or not (override or requeues or restarts):
         return None
     if restarts:
         # torchrun restarts all ranks at once. When a slow rank asks, others have
@@ -43,8 +43,8 @@ def resumed_at(
 def process_start(now: float) -> float:
     """Return the start of this process in seconds since 1970; `now` if unknown."""
     try:
-        _, _, said = _STATUS.read_text("ascii", "replace").rpartition(")")
-        since_boot = int(said.split()[_STARTED]) / os.sysconf("SC_CLK_TCK")
+        _, _, fields = _STATUS.read_text("ascii", "replace").rpartition(")")
+        since_boot = int(fields.split()[_STARTED]) / os.sysconf("SC_CLK_TCK")
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot
     except (OSError, ValueError, IndexError, AttributeError):
         return now

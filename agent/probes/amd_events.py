@@ -51,9 +51,9 @@ class AmdEventsProbe(Probe):
             self._library.amdsmi_init()
             handles = visible_gpus(self._library, environment)
             self._indices = {_address(handle): i for i, handle in handles.items()}
-            wanted = [self._kinds[name] for name in _KINDS]
+            kinds = [self._kinds[name] for name in _KINDS]
             for handle in handles.values():
-                self._readers.append(self._library.AmdSmiEventReader(handle, wanted))
+                self._readers.append(self._library.AmdSmiEventReader(handle, kinds))
         except self._library.AmdSmiException as error:
             self.close()
             raise ProbeUnavailable(f"no events from the driver ({error})") from error

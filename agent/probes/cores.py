@@ -62,13 +62,13 @@ def core_shares(
     before: Mapping[int, CoreTimes],
     after: Mapping[int, CoreTimes],
     ticks: float,
-    wanted: Collection[int] | None,
+    selected: Collection[int] | None,
 ) -> list[float]:
     """Return the utilization, 0 to 1, of each wanted core over a number of ticks."""
     return [
         min(1.0, max(0, times.used - before[core].used) / ticks)
         for core, times in after.items()
-        if core in before and (wanted is None or core in wanted)
+        if core in before and (selected is None or core in selected)
     ]
 
 

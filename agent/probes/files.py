@@ -66,8 +66,8 @@ class KernelFile:
             self._may_be_held = self._waits_for_nobody and is_kernels_own(self._file)
         file = self._file
         if self._may_be_held and self._quickness.is_trusted():
-            held = partial(_all_pieces, partial(read_at, file), self._last_bytes)
-            text = self._quickness.timed(held)
+            read = partial(_all_pieces, partial(read_at, file), self._last_bytes)
+            text = self._quickness.timed(read)
         else:
             text = _all_pieces(
                 lambda place: os.pread(file, _MAX_BYTES, place), self._last_bytes

@@ -103,9 +103,9 @@ class NvmlEventsProbe(Probe):
 
     def _register_one(self, index: int, gpu: Any) -> None:
         library = self._library
-        wanted = library.nvmlEventTypeXidCriticalError
-        if library.nvmlDeviceGetSupportedEventTypes(gpu) & wanted:
-            library.nvmlDeviceRegisterEvents(gpu, wanted, self._events)
+        event_type = library.nvmlEventTypeXidCriticalError
+        if library.nvmlDeviceGetSupportedEventTypes(gpu) & event_type:
+            library.nvmlDeviceRegisterEvents(gpu, event_type, self._events)
             self._indices[_address(gpu)] = index
             if (uuid := uuid_of(library, gpu)) is not None:
                 self._indices[uuid] = index

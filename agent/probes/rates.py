@@ -68,7 +68,7 @@ class Growth:
         self._last: float | None = None
         self._grown = 0.0
         # None before the first sample, then the last result.
-        self.told: float | None = None
+        self.last_result: float | None = None
 
     def of(self, count: float | None) -> float | None:
         if count is None:
@@ -76,7 +76,7 @@ class Growth:
         last, self._last = self._last, count
         # After a reset, the whole value is new.
         self._grown += 0.0 if last is None else count - (last if count >= last else 0)
-        self.told = self._grown
+        self.last_result = self._grown
         return self._grown
 
     def go_on_with_another(self) -> None:

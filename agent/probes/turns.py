@@ -45,7 +45,7 @@ class Turns:
         self._notices = notices
         self._probe: Probe | None = None
         self._is_done = False
-        self._asked_at: float | None = None
+        self._started_at: float | None = None
         self._not_before = float("-inf")
         self._costs: deque[float] = deque(maxlen=_COSTS)
         self._has_taken_turns = False
@@ -57,7 +57,7 @@ class Turns:
         if self._is_done or now < self._not_before - self._logbook.interval / 2:
             return
         self._not_before = now + max(_FAILED_INTERVAL_SECONDS, self._logbook.interval)
-        cpu, self._asked_at = time.thread_time(), now
+        cpu, self._started_at = time.thread_time(), now
         try:
             readings = self._sample(now)
         except ProbeUnavailable as reason:
@@ -77,7 +77,7 @@ class Turns:
             self._not_before = now + self._interval()
             self._log(readings, number)
         finally:
-            self._asked_at = None
+            self._started_at = None
 
     def rest(self, now: float) -> float:
         """Return the seconds until the next turn."""
@@ -87,8 +87,8 @@ class Turns:
 
     def watch(self, now: float) -> None:
         """Report a probe that hangs; called by another thread than the probe's."""
-        asked_at = self._asked_at
-        if asked_at is not None and now > asked_at + HANGING_SECONDS:
+        started_at = self._started_at
+        if started_at is not None and now > started_at + HANGING_SECONDS:
             self._state(SILENT)
             self._notices.warn(
                 f"silent {self.name}",
@@ -96,7 +96,7 @@ class Turns:
             )
 
     def close(self) -> None:
-        if self._probe is not None and self._asked_at is None:
+        if self._probe is not None and self._started_at is None:
             with contextlib.suppress(Exception):
                 self._probe.close()
 
@@ -147,9 +147,9 @@ class Turns:
         base = max(self._logbook.interval, self._make.interval_seconds)
         if not self._costs or self._probe is None:
             return base
-        wanted = statistics.fmean(self._costs) / self._probe.allowance
+        needed = statistics.fmean(self._costs) / self._probe.allowance
         longest = max(base, _LONGEST_INTERVAL_SECONDS)
-        return min(longest, base * max(1, math.ceil(wanted / base)))
+        return min(longest, base * max(1, math.ceil(needed / base)))
 
 
 class OwnThread:

@@ -85,8 +85,8 @@ def mount_below(folder: Path) -> Mount | None:
         mounts = _MOUNTS.read_bytes()
     except OSError:
         return None
-    wanted = f"{os.major(device)}:{os.minor(device)}"
-    return next((m for m in mounts_in(mounts) if m.device == wanted), None)
+    numbers = f"{os.major(device)}:{os.minor(device)}"
+    return next((m for m in mounts_in(mounts) if m.device == numbers), None)
 
 
 def mount_of(folder: PurePath, mounts: bytes) -> Mount | None:

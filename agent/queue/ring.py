@@ -265,8 +265,8 @@ def find_ring(folder: Path) -> Path | None:
     Raises OSError if it cannot be determined now.
     """
     try:
-        said = read_if_there(folder / RING_FILE).decode("ascii")
-        boot, _, moves = said.partition("\n")
+        text = read_if_there(folder / RING_FILE).decode("ascii")
+        boot, _, moves = text.partition("\n")
         # After a reboot the memory is lost, whatever file has that name.
         if boot and boot == _read_boot_id():
             return ring_path(folder, int(moves or 0))
@@ -386,9 +386,9 @@ def shared_memory_problem() -> str:
     if file_system_of(SHARED_MEMORY) != "tmpfs":
         return "it is not a tmpfs"
     free = space.f_bavail * space.f_frsize
-    wanted = _SMALLEST_PART * ring_bytes_with(MIN_ROW_BYTES)
-    if free < wanted:
-        return f"{free >> 20:,} MiB are free, but {wanted >> 20:,} MiB are needed"
+    needed = _SMALLEST_PART * ring_bytes_with(MIN_ROW_BYTES)
+    if free < needed:
+        return f"{free >> 20:,} MiB are free, but {needed >> 20:,} MiB are needed"
     return ""
 
 

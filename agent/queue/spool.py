@@ -144,13 +144,13 @@ class Spool:
         It is created with the undelivered frames that are in memory.
         """
         # Read first: more may be delivered meanwhile, never less.
-        wanted = self.delivered + 1
+        next_frame = self.delivered + 1
         frames = self.recent.frames()
         first = frames[0].number if frames else self.written + 1
         folder, lock = _made(
-            place.root(), self.folder.name, self._description, wanted - 1, frames
+            place.root(), self.folder.name, self._description, next_frame - 1, frames
         )
-        can_be_read = first > wanted and _can_be_read(self.folder)
+        can_be_read = first > next_frame and _can_be_read(self.folder)
         most_bytes = place.at_most(self._most_bytes)
         return Refuge(folder, lock, most_bytes, first, can_be_read)
 

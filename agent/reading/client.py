@@ -63,7 +63,10 @@ def ask(
     `take` may assume a valid response: its lookup and type errors are reported as a
     response that does not come from a Seamark server.
     """
-    with opened(server, place, query, seconds=seconds) as answer, told(server.url):
+    with (
+        opened(server, place, query, seconds=seconds) as answer,
+        translated_errors(server.url),
+    ):
         body = answer.read()
     try:
         return take(json.loads(body))
@@ -79,17 +82,17 @@ def opened(
     *,
     seconds: float = _SECONDS,
 ) -> Any:
-    """Return an open response; read it inside `told`."""
+    """Return an open response; read it inside `translated_errors`."""
     try:
-        asked = urlencode(query, doseq=True)
+        parameters = urlencode(query, doseq=True)
     except UnicodeEncodeError:
         raise _no_answer("the request contains text that cannot be encoded") from None
-    address = f"{server.url}/api/v1{place}?{asked}"
+    address = f"{server.url}/api/v1{place}?{parameters}"
     secret = {"Authorization": f"Bearer {server.token}"}
     end = time.monotonic() + seconds
     while True:
         try:
-            with told(server.url):
+            with translated_errors(server.url):
                 return _open(address, secret, seconds)
         except CannotRead as error:
             pause = error.retry_after or _PAUSE_SECONDS
@@ -106,7 +109,7 @@ def rows_of(listed: Any, *names: str) -> list[Json]:
 
 def find_tracker(url: str, *, seconds: float) -> Sign:
     """Check that a Seamark server is at an address before any token is sent there."""
-    with told(url), _open(f"{url}/livez", {}, seconds) as answer:
+    with translated_errors(url), _open(f"{url}/livez", {}, seconds) as answer:
         body = answer.read(_LARGEST_WORD_BYTES)
         date = answer.headers.get("Date")
     try:
@@ -119,7 +122,7 @@ def find_tracker(url: str, *, seconds: float) -> Sign:
 
 
 @contextmanager
-def told(url: str) -> Iterator[None]:
+def translated_errors(url: str) -> Iterator[None]:
     """Turn every failure of a request into CannotRead with a readable message."""
     proxy = find_proxy(urlsplit(url))
     if proxy is not None and (problem := proxy_problem(urlsplit(url), proxy)):
@@ -158,8 +161,8 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> CannotRead:
         return _no_answer(redirected(url, error.code, target))
     pause = retry_after(error.headers.get("Retry-After"), time.time())
     try:
-        said = json.loads(error.read(_LARGEST_REFUSAL_BYTES))["error"]
-        return CannotRead(str(said["code"]), str(said["message"]), retry_after=pause)
+        body = json.loads(error.read(_LARGEST_REFUSAL_BYTES))["error"]
+        return CannotRead(str(body["code"]), str(body["message"]), retry_after=pause)
     except (OSError, HTTPException, *_STRANGE):
         return _no_answer(f"{url} answers {error.code}; {strange(url)}")
 

@@ -127,9 +127,9 @@ def _refuse_absent(files: list[StoredFile]) -> None:
     absent = [file.path for file in files if not file.is_stored]
     if not absent:
         return
-    who = f" and {len(absent) - 1:,} more have" if absent[1:] else " has"
+    others = f" and {len(absent) - 1:,} more have" if absent[1:] else " has"
     hint = "; missing='skip' takes the others" if len(absent) < len(files) else ""
-    raise CannotRead("not_arrived", f"{absent[0]!a}{who} not arrived yet{hint}.")
+    raise CannotRead("not_arrived", f"{absent[0]!a}{others} not arrived yet{hint}.")
 
 
 def safe_name(name: str) -> str:

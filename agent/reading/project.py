@@ -44,9 +44,9 @@ def known_server() -> Server:
     return server
 
 
-def find_project(wanted: str | None) -> StoredProject:
+def find_project(requested: str | None) -> StoredProject:
     server = known_server()
-    name = wanted or os.environ.get("SEAMARK_PROJECT") or "default"
+    name = requested or os.environ.get("SEAMARK_PROJECT") or "default"
 
     def take(answer: Json) -> list[tuple[str, StoredProject]]:
         return [

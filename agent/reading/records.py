@@ -53,8 +53,8 @@ class StoredRecords:
         """Yield step, time and value of each record: a text, a histogram or a picture."""
         position: int | None = 0
         while position is not None:
-            asked = {"path": self._path, "first": position, "limit": _PAGE}
-            records, position = self._read({**asked, **self._given})
+            query = {"path": self._path, "first": position, "limit": _PAGE}
+            records, position = self._read({**query, **self._given})
             yield from records
 
     def to_arrow(self) -> pyarrow.Table:

@@ -75,9 +75,9 @@ class StoredRun:
         found: list[StoredFile] = []
         cursor: str | None = ""
         while cursor is not None:
-            asked = {"prefix": prefix, "cursor": cursor, "limit": _MAX_FILES}
+            query = {"prefix": prefix, "cursor": cursor, "limit": _MAX_FILES}
             place = f"/runs/{self.id}/files"
-            files, cursor = ask(self._project.server, place, _page_of_files, asked)
+            files, cursor = ask(self._project.server, place, _page_of_files, query)
             found += files
         return found
 
@@ -114,9 +114,9 @@ class StoredRun:
     ) -> StoredRecords:
         """Return the texts, histograms or pictures of a series, in a range of steps."""
 
-        def read(asked: Json) -> Page:
+        def read(query: Json) -> Page:
             place = f"/runs/{self.id}/records"
-            return ask(self._project.server, place, page_of, asked)
+            return ask(self._project.server, place, page_of, query)
 
         return StoredRecords(read, path, given(low=low, high=high))
 
@@ -186,8 +186,8 @@ class StoredRun:
         high: Edge | None = None,
     ) -> Points:
         """Return every point of exactly these series, possibly none."""
-        asked = given_range(axis, low, high)
-        return Points(self._project, self.id, paths, asked, check=self._check_series)
+        query = given_range(axis, low, high)
+        return Points(self._project, self.id, paths, query, check=self._check_series)
 
     def last_seen_at(self) -> str:
         """Return when data of the run last arrived, as text.
@@ -209,9 +209,9 @@ class StoredRun:
         None if a proxy removes it.
         """
         # Every response about points has it; this request reads none.
-        asked = {"path": NO_SERIES, "buckets": 1}
+        query = {"path": NO_SERIES, "buckets": 1}
         place = f"/runs/{self.id}/series"
-        with opened(self._project.server, place, asked) as answer:
+        with opened(self._project.server, place, query) as answer:
             found: str | None = answer.headers.get("ETag")
         return found
 
@@ -221,16 +221,16 @@ class StoredRun:
         found: list[Json] = []
         cursor: str | None = ""
         while cursor is not None:
-            asked = {"prefix": prefix, "cursor": cursor, "limit": _MAX_ATTRIBUTES}
-            rows, cursor = ask(self._project.server, place, _page_of_attributes, asked)
+            query = {"prefix": prefix, "cursor": cursor, "limit": _MAX_ATTRIBUTES}
+            rows, cursor = ask(self._project.server, place, _page_of_attributes, query)
             found += rows
         return found
 
     def open_file(self, file: StoredFile) -> Any:  # an urllib response
         """Open the response with a file's content; `run[path].download()` writes it."""
         place = f"/runs/{self.id}/files/content"
-        asked = {"path": file.path, "digest": file.digest}
-        return opened(self._project.server, place, asked)
+        query = {"path": file.path, "digest": file.digest}
+        return opened(self._project.server, place, query)
 
     def _ask(self, take: Callable[[Json], Taken]) -> Taken:
         return ask(self._project.server, f"/runs/{self.id}", take)
@@ -249,11 +249,11 @@ class StoredRun:
                 raise CannotRead("not_found", self._why_no_series(path, kind))
 
     def _why_no_series(self, path: str, kind: str | None) -> str:
-        said = f"Run {self.name!a} has no series of numbers at {path!a}"
+        problem = f"Run {self.name!a} has no series of numbers at {path!a}"
         if kind is not None:
-            return f"{said}, but a {kind}, which run[{path!a}] reads."
+            return f"{problem}, but a {kind}, which run[{path!a}] reads."
         near = difflib.get_close_matches(path, self.series_paths(), n=_MAX_NAMED)
-        return f"{said}{'; there are: ' if near else ''}{', '.join(near)}."
+        return f"{problem}{'; there are: ' if near else ''}{', '.join(near)}."
 
 
 def stored_run(

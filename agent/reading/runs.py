@@ -46,12 +46,12 @@ def read_runs(
     def take(page: Json) -> tuple[list[StoredRun], str | None]:
         return [stored_run(found, row, paths) for row in page["runs"]], page["next"]
 
-    asked = {"query": query, "sort": sort, "column": paths}
+    parameters = {"query": query, "sort": sort, "column": paths}
     rows: list[StoredRun] = []
     cursor: str | None = ""
     while cursor is not None and (limit is None or len(rows) < limit):
         most = _PAGE if limit is None else min(_PAGE, limit - len(rows))
-        some, cursor = found.ask("/runs", take, **asked, limit=most, cursor=cursor)
+        some, cursor = found.ask("/runs", take, **parameters, limit=most, cursor=cursor)
         rows += some
     return Runs(rows, tuple(paths))
 
@@ -125,13 +125,13 @@ class Runs(Sequence[StoredRun]):
         }
         # The `path:` prefix distinguishes attributes from the run's own fields, as in
         # `sort`.
-        asked = {
+        columns = {
             f"path:{path}" if path in own else path: [
                 row.values.get(path) for row in self._rows
             ]
             for path in self._columns
         }
-        return {**own, **asked}
+        return {**own, **columns}
 
 
 _RUN_COLUMNS = ("id", "name", "state", "started_at", "ended_at", "tags")
@@ -185,9 +185,9 @@ def _run_by_id(name: str, project: str | None) -> StoredRun | None:
         raise
     if (
         project is not None
-        and (asked := find_project(project)).qualified != run.project
+        and (requested := find_project(project)).qualified != run.project
     ):
         raise CannotRead(
-            "not_found", f"{asked} has no run {name!a}: it is one of {run.project}."
+            "not_found", f"{requested} has no run {name!a}: it is one of {run.project}."
         )
     return run

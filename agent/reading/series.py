@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from seamark.errors import CannotRead
-from seamark.reading.client import BUSY, Json, opened, told
+from seamark.reading.client import BUSY, Json, opened, translated_errors
 from seamark.reading.project import StoredProject
 from seamark.reading.values import to_moment
 
@@ -90,7 +90,7 @@ class Points:
             # The server quotes such names, so that a spreadsheet does not read them as
             # formulas.
             quoted = {f"'{path}": path for path in paths}
-            with told(self._project.server.url):
+            with translated_errors(self._project.server.url):
                 rows = csv.reader(io.TextIOWrapper(answer, "utf-8", newline=""))
                 next(rows)
                 for _, name, step, moment, value in rows:
@@ -107,7 +107,7 @@ class Points:
 
         tables = []
         for paths, answer in self._answers("arrow"):
-            with told(self._project.server.url):
+            with translated_errors(self._project.server.url):
                 table = pa.ipc.open_stream(answer).read_all()
             self._check(paths - _paths_in(table))
             tables.append(table)
@@ -119,7 +119,7 @@ class Points:
 
         for paths, answer in self._answers("arrow"):
             empty = {*paths}
-            with told(self._project.server.url):
+            with translated_errors(self._project.server.url):
                 for batch in pa.ipc.open_stream(answer):
                     empty -= _paths_in(batch)
                     yield batch
@@ -133,16 +133,16 @@ class Points:
     def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
         """Yield groups of paths, each with the response that holds their points."""
         for paths in _divided(self._paths or [NO_SERIES]):
-            asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
-            with _table(self._project, asked) as answer:
+            query = {"run": self._run_id, "path": paths, "format": kind, **self._given}
+            with _table(self._project, query) as answer:
                 yield {*paths} & {*self._paths}, answer
 
 
 @contextmanager
-def _table(project: StoredProject, asked: Json) -> Iterator[Any]:
+def _table(project: StoredProject, query: Json) -> Iterator[Any]:
     """Open a table of points; the server limits the number of open tables."""
     try:
-        answer = opened(project.server, f"{project}/points", asked)
+        answer = opened(project.server, f"{project}/points", query)
     except CannotRead as error:
         if error.code in BUSY and _being_read:
             raise _in_its_own_way(error) from error

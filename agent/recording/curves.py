@@ -249,12 +249,12 @@ def _curves_figure(
     traces: list[Figure] = []
     for name, scored in _scored(classes, scores, names):
         x, y, area = compute(scored)
-        said = "undefined" if area is None else f"{area:.3f}"
+        area_text = "undefined" if area is None else f"{area:.3f}"
         traces.append(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": f"{name[:_LONGEST_LABEL]} ({area_name} {said})",
+                "name": f"{name[:_LONGEST_LABEL]} ({area_name} {area_text})",
                 "x": x,
                 "y": y,
             }

@@ -42,4 +42,4 @@ class Kinds:
                 raise TooManyAttributes(LARGEST_RUN)
             self._known[path] = kind
         elif known is not kind:
-            raise TypeConflict(path, held=known.value, meant=kind.value)
+            raise TypeConflict(path, stored=known.value, requested=kind.value)

@@ -89,12 +89,12 @@ class Phase:
         self._seconds_of_others += seconds
         if self.steps.is_paused:
             return
-        held = self._parts = self._parts or {}
+        totals = self._parts = self._parts or {}
         for part, spent in ((name, own), *(parts or {}).items()):
-            if part in held:
-                held[part] += spent
-            elif len(held) < MAX_PARTS and len(part + self.name) <= LONGEST_NAMES:
-                held[part] = spent
+            if part in totals:
+                totals[part] += spent
+            elif len(totals) < MAX_PARTS and len(part + self.name) <= LONGEST_NAMES:
+                totals[part] = spent
 
 
 # Per thread and coroutine, so that parallel phases are not nested in each other.

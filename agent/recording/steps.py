@@ -349,7 +349,7 @@ class StepClock:
         # If a loop has all data from the start, its wait is unknown, not 0.
         self._is_waiting = is_waiting
         # None if no request was reported: the wait of that step is unknown.
-        self._asked: float | None = None
+        self._requested_at: float | None = None
         self._arrived: float | None = None
 
     @property
@@ -362,16 +362,19 @@ class StepClock:
 
         A repeated request replaces the earlier one.
         """
-        self._asked = time.perf_counter() if moment is None else moment
+        self._requested_at = time.perf_counter() if moment is None else moment
 
     def arrive(self) -> None:
         """Note that the next batch has arrived or none is left, which ends a step."""
         now = time.perf_counter()
-        asked, self._asked = self._asked if self._is_waiting else None, None
+        requested_at, self._requested_at = (
+            self._requested_at if self._is_waiting else None,
+            None,
+        )
         if self._arrived is not None:
             self._steps.record(
                 seconds=now - self._arrived,
-                wait_seconds=None if asked is None else now - asked,
+                wait_seconds=None if requested_at is None else now - requested_at,
                 examples=self.examples,
             )
         self._arrived = now

@@ -197,12 +197,14 @@ class Uploads:
             HTTPStatus.TOO_MANY_REQUESTS,
             HTTPStatus.SERVICE_UNAVAILABLE,
         ):
-            told = retry_after(reply.retry_after, time.time())
+            seconds = retry_after(reply.retry_after, time.time())
             # Another process may be uploading the same content.
             current.offset = None
             why = f"the server cannot take files now ({_text_of(reply, content)})"
             # A server that sends 0 or a past date sends it each time; use the backoff.
-            return Outcome(wait_seconds=told, why=why) if told else self._wait(why)
+            return (
+                Outcome(wait_seconds=seconds, why=why) if seconds else self._wait(why)
+            )
         if reply.status == HTTPStatus.REQUEST_TIMEOUT:
             self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
             current.offset = None

@@ -236,13 +236,13 @@ def doomed_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
     return found
 
 
-def _is_private(actor: Actor, thing: Made) -> bool:
+def _is_private(actor: Actor, item: Made) -> bool:
     """Return whether the object is a view that only the actor can see."""
     return (
-        isinstance(thing, SavedView)
+        isinstance(item, SavedView)
         and actor.scope is Scope.MANAGE
-        and thing.owner_id == actor.user_id
-        and not thing.is_shared
+        and item.owner_id == actor.user_id
+        and not item.is_shared
     )
 
 

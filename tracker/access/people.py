@@ -146,41 +146,41 @@ def member_of_project(project: Project, member_id: int) -> Member:
     return found
 
 
-def member_to_add(project: Project, who: str) -> Member:
+def member_to_add(project: Project, name: str) -> Member:
     """Return the member of the project's workspace with this email or username."""
     members = Member.objects.active().filter(workspace=project.workspace_id)
-    return member_named(members, who)
+    return member_named(members, name)
 
 
-def member_named(members: QuerySet[Member], who: str) -> Member:
+def member_named(members: QuerySet[Member], name: str) -> Member:
     """Return the member with this email address or username."""
     named = members.select_related("user", "workspace")
-    who = _possible_name(who)
-    found = named.filter(user__email__iexact=who).first()
-    found = found or named.filter(user__username=who).first()
+    name = _possible_name(name)
+    found = named.filter(user__email__iexact=name).first()
+    found = found or named.filter(user__username=name).first()
     if found is None:
         raise NotFound("member")
     return found
 
 
-def user_named(who: str) -> User:
+def user_named(name: str) -> User:
     """Return the account with this email address or username."""
-    who = _possible_name(who)
-    found = User.objects.filter(email__iexact=who).first()
-    found = found or User.objects.filter(username=who).first()
+    name = _possible_name(name)
+    found = User.objects.filter(email__iexact=name).first()
+    found = found or User.objects.filter(username=name).first()
     if found is None:
         raise NotFound("account")
     return found
 
 
-def _possible_name(who: str) -> str:
+def _possible_name(name: str) -> str:
     # Return the stripped name; raise NotFound for an empty one or one with NUL.
     #
     # PostgreSQL rejects NUL, and several accounts have no email address.
-    who = who.strip()
-    if not who or "\0" in who:
+    name = name.strip()
+    if not name or "\0" in name:
         raise NotFound("member")
-    return who
+    return name
 
 
 def _managing_role(actor: Actor, workspace: Workspace) -> str | None:

@@ -59,8 +59,8 @@ def service_account(actor: Actor, workspace: str, account_id: int) -> Member:
 def projects_among(workspace: Workspace, slugs: list[str]) -> list[Project]:
     """Return projects of a workspace by their slugs."""
     projects = Project.objects.filter(workspace=workspace, deleted_at=None)
-    wanted = {slug for slug in slugs if slug_re.fullmatch(slug)}
-    found = list(projects.filter(slug__in=wanted).order_by("slug"))
+    valid = {slug for slug in slugs if slug_re.fullmatch(slug)}
+    found = list(projects.filter(slug__in=valid).order_by("slug"))
     if len(found) < len(set(slugs)):
         raise NotFound("project")
     return found

@@ -154,9 +154,9 @@ def _gaps(points: Points, condition: Condition) -> list[Period]:
     ]
 
 
-def _merged(points: Points, held: Mask) -> Iterator[Period]:
+def _merged(points: Points, is_met: Mask) -> Iterator[Period]:
     """Yield periods, joined across short gaps."""
-    places = np.flatnonzero(held)
+    places = np.flatnonzero(is_met)
     if not len(places):
         return
     times = points.times[places]

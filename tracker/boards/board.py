@@ -117,10 +117,10 @@ def checked(plain: Any, kind: type[Checked], *, typed: bool = False) -> Checked:
     try:
         return msgspec.convert(plain, kind, strict=not typed)
     except msgspec.ValidationError as error:
-        said, _, where = str(error).partition(" - at `$")
+        reason, _, where = str(error).partition(" - at `$")
         field = where.strip("`. ").replace("[...]", "") or "the value"
-        wanted = said[:1].lower() + said[1:]
-        raise InvalidInput(field, f"is invalid: {wanted}") from error
+        problem = reason[:1].lower() + reason[1:]
+        raise InvalidInput(field, f"is invalid: {problem}") from error
 
 
 def _texts(plain: Any) -> Iterator[str]:

@@ -18,8 +18,8 @@ def settled(widgets: Sequence[Widget], moved: str = "") -> tuple[Widget, ...]:
     The moved widget keeps its position; others are pushed down.
     """
     standing: list[Widget] = []
-    wanted = [replace(each, place=_within(each.place)) for each in widgets]
-    for widget in sorted(wanted, key=lambda each: _turn(each, moved)):
+    placed = [replace(each, place=_within(each.place)) for each in widgets]
+    for widget in sorted(placed, key=lambda each: _turn(each, moved)):
         place = widget.place
         top = _lowest_free(place, [other.place for other in standing])
         standing.append(replace(widget, place=replace(place, y=top)))

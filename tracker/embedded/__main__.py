@@ -19,7 +19,7 @@ def main(folder: str, port: str, bind: str, url: str) -> None:
         signal.signal(number, signal.default_int_handler)
     try:
         with EmbeddedServer(
-            Path(folder), int(port), bind=bind, url=url, say=_print
+            Path(folder), int(port), bind=bind, url=url, print_line=_print
         ) as server:
             _print(f"Seamark runs at {server.url}")
             _print(f"Sign in (once, within the hour): {server.sign_in_link}")

@@ -27,7 +27,7 @@ LOG_SIZE_BYTES = 5_000_000
 # Their files are readable only by the owner, even in a shared data folder.
 PRIVATE = 0o077
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,13 @@ class Program:
 
 
 class Child:
-    def __init__(self, program: Program, *, log_folder: Path, say: Say) -> None:
+    def __init__(
+        self, program: Program, *, log_folder: Path, print_line: PrintLine
+    ) -> None:
         self.program = program
         self.log = log_folder / f"{program.name}.log"
         self.process: subprocess.Popen[bytes] | None = None
-        self._say = say
+        self._print_line = print_line
         self._started_at = 0.0
         self._start_again_at = 0.0
         self._failure_count = 0
@@ -118,9 +120,9 @@ class Child:
         how = f"code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
         name = self.program.name
         if self._failure_count < LOOP_LENGTH:
-            self._say(f"The {name} ended ({how}) and is restarted.")
+            self._print_line(f"The {name} ended ({how}) and is restarted.")
         elif self._failure_count == LOOP_LENGTH:
-            self._say(
+            self._print_line(
                 f"The {name} keeps ending ({how}) and is tried again, "
                 f"at last every {LONGEST_PAUSE_SECONDS:.0f} s; see {self.log}."
             )

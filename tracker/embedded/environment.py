@@ -47,8 +47,8 @@ class Environment:
         self.log = self.folder / "install.log"
 
     def is_ready(self, requirements: Sequence[str]) -> bool:
-        wanted = {digest(self.root / name) for name in requirements}
-        return wanted <= self.installed() and os.access(self.python, os.X_OK)
+        required = {digest(self.root / name) for name in requirements}
+        return required <= self.installed() and os.access(self.python, os.X_OK)
 
     def installed(self) -> set[str]:
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tracker.embedded.child import PRIVATE, Program, Say
+from tracker.embedded.child import PRIVATE, PrintLine, Program
 from tracker.embedded.data_folder import DataFolder
 from tracker.embedded.ports import refuse_used_port
 from tracker.embedded.refusal import Refusal
@@ -28,7 +28,7 @@ RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)}
 ANY_ADDRESS = ("0.0.0.0", "::")
 
 
-def say_nothing(_line: str) -> None:
+def print_nothing(_line: str) -> None:
     """Ignore messages about children."""
 
 
@@ -46,7 +46,7 @@ class EmbeddedServer:
         *,
         bind: str = "127.0.0.1",
         url: str | None = None,
-        say: Say = say_nothing,
+        print_line: PrintLine = print_nothing,
     ) -> None:
         self.bind = bind
         self.port = port
@@ -54,7 +54,7 @@ class EmbeddedServer:
         # Signs the owner in once, within the hour; set on entry.
         self.sign_in_link = ""
         self._folder = DataFolder(data_folder)
-        self._say = say
+        self._print_line = print_line
         self._environment = {
             **RETURN_MEMORY,
             **os.environ,
@@ -66,7 +66,9 @@ class EmbeddedServer:
         }
         logs = data_folder / "logs"
         self._logs = logs
-        self._supervisor = Supervisor(self._programs(), log_folder=logs, say=say)
+        self._supervisor = Supervisor(
+            self._programs(), log_folder=logs, print_line=print_line
+        )
 
     @property
     def local_address(self) -> str:
@@ -79,7 +81,7 @@ class EmbeddedServer:
             self._logs.mkdir(mode=0o700, exist_ok=True)
             *lines, self.sign_in_link = self._prepare().splitlines()
             for line in lines:
-                self._say(line)
+                self._print_line(line)
             self._supervisor.start()
             self._wait_until_it_answers()
         except BaseException:
@@ -143,7 +145,9 @@ class EmbeddedServer:
                 )
             if waited > SAY_AFTER_SECONDS and not is_said:
                 is_said = True
-                self._say("The web server is still starting; the machine is busy.")
+                self._print_line(
+                    "The web server is still starting; the machine is busy."
+                )
             time.sleep(LOOK_SECONDS)
 
     def _answers(self) -> bool:

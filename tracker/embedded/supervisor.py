@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracker.embedded.child import Child, Program, Say
+from tracker.embedded.child import Child, PrintLine, Program
 
 LOOK_SECONDS = 0.1
 LIMIT_LOGS_SECONDS = 10.0
@@ -22,10 +22,11 @@ class Supervisor:
     """
 
     def __init__(
-        self, programs: Sequence[Program], *, log_folder: Path, say: Say
+        self, programs: Sequence[Program], *, log_folder: Path, print_line: PrintLine
     ) -> None:
         self.children = [
-            Child(program, log_folder=log_folder, say=say) for program in programs
+            Child(program, log_folder=log_folder, print_line=print_line)
+            for program in programs
         ]
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(

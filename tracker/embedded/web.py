@@ -16,8 +16,8 @@ from tracker.server.processes import MAX_CONNECTIONS
 OTHER_FILES = 512
 
 
-def allow_open_files(wanted: int) -> None:
-    """Raise the limit of open files to `wanted`, as far as the system allows.
+def allow_open_files(count: int) -> None:
+    """Raise the limit of open files to `count`, as far as the system allows.
 
     Each connection uses one, and the default limit is often low.
     """
@@ -25,11 +25,11 @@ def allow_open_files(wanted: int) -> None:
     if allowed == resource.RLIM_INFINITY:
         return
     if most != resource.RLIM_INFINITY:
-        wanted = min(wanted, most)
-    if wanted > allowed:
+        count = min(count, most)
+    if count > allowed:
         # macOS may reject even an allowed value.
         with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (count, most))
 
 
 die_with(os.getppid())

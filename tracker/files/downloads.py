@@ -195,10 +195,10 @@ def _opened(row: FileRow) -> BinaryIO:
 
 def _range(request: HttpRequest, size: int, etag: str) -> tuple[int, int] | None:
     """Return the requested range, end exclusive; None for the whole file."""
-    asked = RANGE.fullmatch(request.headers.get("Range", ""))
-    if asked is None or request.headers.get("If-Range", etag) != etag:
+    match = RANGE.fullmatch(request.headers.get("Range", ""))
+    if match is None or request.headers.get("If-Range", etag) != etag:
         return None
-    first, last = asked.groups()
+    first, last = match.groups()
     if first and last and int(last) < int(first):
         return None
     if first:

@@ -81,8 +81,8 @@ class Admission:
         return (is_behind or self._is_crowded()) and self._is_heavy(sender)
 
     def _is_crowded(self) -> bool:
-        wanted = self._crowd.wanted_threads(self._clock())
-        return wanted > CROWDED and self._crowd.at_work > UNDISTURBED
+        threads = self._crowd.wanted_threads(self._clock())
+        return threads > CROWDED and self._crowd.at_work > UNDISTURBED
 
     def _is_heavy(self, sender: Hashable) -> bool:
         self._decay()

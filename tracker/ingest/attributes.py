@@ -52,11 +52,11 @@ class KnownAttribute:
 
 def known_attributes(run_id: UUID, paths: Iterable[str]) -> dict[str, KnownAttribute]:
     """Return the run's attributes among the paths."""
-    wanted = sorted(paths)
+    ordered = sorted(paths)
     known: dict[str, KnownAttribute] = {}
-    for low in range(0, len(wanted), PATHS_IN_QUERY):
+    for low in range(0, len(ordered), PATHS_IN_QUERY):
         rows = Attribute.objects.filter(
-            run_id=run_id, path__in=wanted[low : low + PATHS_IN_QUERY]
+            run_id=run_id, path__in=ordered[low : low + PATHS_IN_QUERY]
         )
         for path, key, kind, is_parameter in rows.values_list(
             "path", "id", "kind", "is_parameter"

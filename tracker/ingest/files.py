@@ -61,13 +61,13 @@ def write_series_files(spool: LockedSpool, batch: Batch) -> None:
             for step, value in zip(
                 content.records.steps.tolist(), content.records.listed(), strict=True
             ):
-                said = read_stored_file(value)
+                stored = read_stored_file(value)
                 # In full precision, so that different steps have different names.
                 number = int(step) if step.is_integer() else step
                 name = f"{content.path.rpartition('/')[2][:200]}-{number}"
-                ending = _ending(said.media_type)
-                found[content.path, said.digest] = FileValue(
-                    said.digest, said.size, said.media_type, f"{name}.{ending}"
+                ending = _ending(stored.media_type)
+                found[content.path, stored.digest] = FileValue(
+                    stored.digest, stored.size, stored.media_type, f"{name}.{ending}"
                 )
     if not found:
         return

@@ -40,11 +40,11 @@ def _note(actor: Actor, spool_id: UUID, after: int, time: int) -> Receipt:
         heard_at = Spool.objects.values_list("last_seen_at", flat=True).get(id=spool.id)
         # A copied file may be newer than the process that wrote it.
         ended_at = min(from_microseconds(time), heard_at)
-        noted: dict[str, Any] = {"state": State.CRASHED, "ended_at": ended_at}
+        fields: dict[str, Any] = {"state": State.CRASHED, "ended_at": ended_at}
         # The report may be repeated.
-        changed = Spool.objects.filter(id=spool.id).exclude(**noted)
+        changed = Spool.objects.filter(id=spool.id).exclude(**fields)
         if spool.state == State.RUNNING:
-            noted["said_gone_at"] = timezone.now()
-        if changed.update(**noted):
+            fields["said_gone_at"] = timezone.now()
+        if changed.update(**fields):
             request_what_follows(spool.id, spool.run_id)
     return Receipt(spool.last_number)

@@ -89,18 +89,18 @@ def refuse_other_kinds(batch: Batch, known: Known) -> Batch:
     def reason(path: str, content: Content) -> Reason | None:
         kind = kind_of(content)
         # Within the batch, the first message determines the kind of a new path.
-        held = kinds.setdefault(path, kind)
+        stored = kinds.setdefault(path, kind)
         if path == TAGS and kind is not Kind.STRING_SET:
             return (
                 "type_conflict",
                 "This path holds the tags, which are a set of texts.",
             )
-        if _may_replace(held, kind):
+        if _may_replace(stored, kind):
             kinds[path] = kind
             return None
         return (
             "type_conflict",
-            f"The path holds a {_words(held)}, not a {_words(kind)}.",
+            f"The path holds a {_words(stored)}, not a {_words(kind)}.",
         )
 
     return refuse_paths(batch, reason, unseen=known.series)
@@ -194,10 +194,10 @@ def _expect_the_same(batch: Batch, known: Known) -> None:
         )
 
 
-def _may_replace(held: Kind, kind: Kind) -> bool:
-    if held in SINGLE_VALUES and kind in SINGLE_VALUES:
+def _may_replace(stored: Kind, kind: Kind) -> bool:
+    if stored in SINGLE_VALUES and kind in SINGLE_VALUES:
         return True
-    return held == kind or (held, kind) == (Kind.NONE, Kind.FILE)
+    return stored == kind or (stored, kind) == (Kind.NONE, Kind.FILE)
 
 
 def _words(kind: Kind) -> str:

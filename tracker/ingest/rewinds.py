@@ -45,18 +45,18 @@ _OF_SERIES = f"The series was already logged again {LIMITS.series_rewinds} times
 
 def write_rewinds(run_id: UUID, batch: Batch, now: datetime) -> Batch:
     """Store rewinds, and reject those above a limit; idempotent."""
-    said = [
+    rewound = [
         (message, message.content)
         for message in batch.messages
         if isinstance(message.content, Rewound)
     ]
-    if not said:
+    if not rewound:
         return batch
-    room, rooms = _rooms(run_id, [content for _, content in said])
+    room, rooms = _rooms(run_id, [content for _, content in rewound])
     stored: list[Rewound] = []
     surplus: list[Message] = []
     refusals: list[Refusal] = []
-    for message, content in said:
+    for message, content in rewound:
         full = {path for path in content.steps if rooms[path] < 1}
         if len(content.steps) - len(full) > room:
             surplus.append(message)
@@ -74,22 +74,22 @@ def write_rewinds(run_id: UUID, batch: Batch, now: datetime) -> Batch:
     return refuse(batch, surplus, REFUSED, _OF_RUN)
 
 
-def _rooms(run_id: UUID, said: Sequence[Rewound]) -> tuple[int, Counter[str]]:
+def _rooms(run_id: UUID, rewound: Sequence[Rewound]) -> tuple[int, Counter[str]]:
     """Return how many rewinds may be added to the run, and to each series.
 
     Redundant rewinds of full series are deleted.
     """
     most = LIMITS.series_rewinds
-    wanted = Counter(path for content in said for path in content.steps)
-    rooms = Counter(dict.fromkeys(wanted, most))
+    added = Counter(path for content in rewound for path in content.steps)
+    rooms = Counter(dict.fromkeys(added, most))
     count = Rewind.objects.filter(run_id=run_id).count()
     # Counting per series is needed only if the run's total could exceed the limit of
     # one.
-    if count + max(wanted.values(), default=0) > most:
-        counts = dict(every_row(_COUNT, [many(wanted)], run_ids={run_id}))
+    if count + max(added.values(), default=0) > most:
+        counts = dict(every_row(_COUNT, [many(added)], run_ids={run_id}))
         rooms.subtract(counts)
-        lacking = (path for path in counts if rooms[path] < wanted[path])
-        cleared = _clear(run_id, [*islice(lacking, CLEARED_AT_ONCE)])
+        full = (path for path in counts if rooms[path] < added[path])
+        cleared = _clear(run_id, [*islice(full, CLEARED_AT_ONCE)])
         rooms.update(cleared)
         count -= cleared.total()
     return LIMITS.run_rewinds - count, rooms

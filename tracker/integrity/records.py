@@ -34,11 +34,11 @@ class RecordWhole:
             position = first + count
         if position != self.row.count:
             yield f"count is {self.row.count} in its row and {position} in its chunks"
-        said = [
+        row_values = [
             *(self.row.first_step, self.row.last_step),
             *(self.row.first_time, self.row.last_time),
         ]
-        if self.rooms and said != [*self.steps, *self.times]:
+        if self.rooms and row_values != [*self.steps, *self.times]:
             yield "its first and last step and time differ from its chunks"
 
 
@@ -54,6 +54,6 @@ def record_chunk_faults(chunk: RecordChunk) -> Iterator[str]:
         "last_time": records.times.max().item(),
     }
     for name, value in found.items():
-        said = getattr(chunk, name)
-        if said != value:
-            yield f"{name} is {said} in its row and {value} in its data"
+        stored = getattr(chunk, name)
+        if stored != value:
+            yield f"{name} is {stored} in its row and {value} in its data"

@@ -143,8 +143,8 @@ def _draw_ticks(run_id: UUID, ticks_id: int) -> bool:
     if row is None or ticks is None or _are_right(ticks_overview_faults(row, ticks)):
         return False
     chunks = SeriesChunk.objects.filter(run_id=run_id, ticks_id=ticks_id)
-    said = set(chunks.values_list(*codec.TICK_COLUMNS))
-    if said - {ends_of(ticks)}:
+    stored = set(chunks.values_list(*codec.TICK_COLUMNS))
+    if stored - {ends_of(ticks)}:
         return False  # these may be the ticks of other chunks
     overview = codec.encode_ticks_overview(ticks_overview(ticks))
     return bool(rows.update(overview=overview))

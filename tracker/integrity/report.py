@@ -16,16 +16,16 @@ from tracker.integrity.run import Seen
 LISTED = 100
 PROGRESS_SECONDS = 5.0
 
-Say = Callable[[str], object]
+Show = Callable[[str], object]
 
 
 class Report:
-    def __init__(self, *, say: Say, mutter: Say, as_json: bool) -> None:
-        """`say` prints the report, `mutter` prints progress."""
+    def __init__(self, *, show: Show, show_progress: Show, as_json: bool) -> None:
+        """`show` prints the report, `show_progress` prints progress."""
         self.seen = Seen()
         self.rows: dict[str, int] = {}
-        self._say = say
-        self._mutter = mutter
+        self._show = show
+        self._show_progress = show_progress
         self._as_json = as_json
         self._listed: list[dict[str, Any]] = []
         self._codes: Counter[str] = Counter()
@@ -51,7 +51,7 @@ class Report:
         if self._as_json:
             self._listed.append(_as_json(problem, is_repaired=is_repaired))
         else:
-            self._say(_line(problem, is_repaired=is_repaired))
+            self._show(_line(problem, is_repaired=is_repaired))
 
     def add_unlisted(self, code: str, severity: Severity, count: int) -> None:
         """Count problems of a kind whose later instances were not kept."""
@@ -62,7 +62,7 @@ class Report:
         now = time.monotonic()
         if now - self._told_at >= PROGRESS_SECONDS:
             self._told_at = now
-            self._mutter(
+            self._show_progress(
                 f"run {self.seen.runs:,} of {total_runs:,}, "
                 f"{self.seen.points:,} points read"
             )
@@ -70,25 +70,25 @@ class Report:
     def finish(self) -> int:
         """Print the rest, and return the exit code."""
         if self._as_json:
-            self._say(json.dumps(self._summary(), default=str, indent=2))
+            self._show(json.dumps(self._summary(), default=str, indent=2))
             return self.exit_code
         for code, count in sorted(self._codes.items()):
             if count > LISTED:
-                self._say(f"{count - LISTED:,} more of the kind {code}")
+                self._show(f"{count - LISTED:,} more of the kind {code}")
         for name, count in self.rows.items():
-            self._say(f"{name:14} {count:>14,} rows")
+            self._show(f"{name:14} {count:>14,} rows")
         seen = self.seen
-        self._say(
+        self._show(
             f"read {seen.points:,} points in {seen.chunks:,} chunks and "
             f"{seen.journal_entries:,} journal entries of {seen.runs:,} runs; "
             f"{seen.unreadable_points:,} more cannot be read"
         )
         if seen.record_chunks:
-            self._say(
+            self._show(
                 f"read {seen.records:,} records in {seen.record_chunks:,} chunks; "
                 f"{seen.unreadable_records:,} more cannot be read"
             )
-        self._say(self._verdict())
+        self._show(self._verdict())
         return self.exit_code
 
     def _verdict(self) -> str:

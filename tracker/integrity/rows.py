@@ -100,11 +100,11 @@ def make_row_anew(row: SeriesChunk, whole: Buckets) -> None:
 def chunk_faults(row: SeriesChunk, whole: Buckets, points: Points) -> Iterator[str]:
     """Yield differences between a chunk's row and its points."""
     for name in ROW_NUMBERS:
-        said = getattr(row, name)
+        stored = getattr(row, name)
         found = getattr(whole, name)[0].item()
-        said = float("nan") if said is None else said
-        if not _is_same(name, said, found, points):
-            yield f"{name} is {said} in its row and {found} in its points"
+        stored = float("nan") if stored is None else stored
+        if not _is_same(name, stored, found, points):
+            yield f"{name} is {stored} in its row and {found} in its points"
     if row.is_open and row.count >= codec.FULL_POINTS:
         yield "it is open and full"
 
@@ -151,12 +151,12 @@ def _least(values: NDArray[np.float64]) -> np.float64:
     return known.min() if len(known) else np.float64("nan")
 
 
-def _is_same(name: str, said: float, found: float, points: Points) -> bool:
-    if said == found or (said != said and found != found):  # noqa: PLR0124 - NaN
+def _is_same(name: str, stored: float, found: float, points: Points) -> bool:
+    if stored == found or (stored != stored and found != found):  # noqa: PLR0124 - NaN
         return True
     if name != "total":
         return False
     finite = points.values[np.isfinite(points.values)]
     with np.errstate(over="ignore"):
         magnitude = float(np.abs(finite).sum())
-    return magnitude == float("inf") or abs(said - found) <= TOLERANCE * magnitude
+    return magnitude == float("inf") or abs(stored - found) <= TOLERANCE * magnitude

@@ -73,9 +73,9 @@ class Whole:
 def series_faults(row: Attribute, whole: Whole) -> Iterator[str]:
     """Yield differences between a series' row and its chunks."""
     for name in NAMES:
-        said, found = getattr(row, name), getattr(whole, name)
-        if said != found:
-            yield f"{name} is {_shown(said)} in its row and {_shown(found)} in its chunks"
+        stored, found = getattr(row, name), getattr(whole, name)
+        if stored != found:
+            yield f"{name} is {_shown(stored)} in its row and {_shown(found)} in its chunks"
     if abs(row.total - whole.total) > TOLERANCE * max(whole.magnitude, 1e-300):
         yield f"total is {row.total} in its row and {whole.total} in its chunks"
     if whole.is_complete and whole.count and not _is_last(row, whole):

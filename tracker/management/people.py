@@ -68,12 +68,12 @@ def the_project(workspace: Workspace, slug: str) -> Project:
     return found
 
 
-def the_member(workspace: Workspace, who: str) -> Member:
-    return member_named(Member.objects.filter(workspace=workspace), who)
+def the_member(workspace: Workspace, name: str) -> Member:
+    return member_named(Member.objects.filter(workspace=workspace), name)
 
 
-def the_user(who: str) -> User:
-    return user_named(who)
+def the_user(name: str) -> User:
+    return user_named(name)
 
 
 def server_url() -> str:

@@ -23,36 +23,36 @@ def plain(text: str) -> str:
     return INSTRUCTION.sub("", text) if "\x1b" in text else text
 
 
-def places_of(records: Records, wanted: str) -> Integers:
+def places_of(records: Records, needle: str) -> Integers:
     """Return the indices of the records that contain a text, in order."""
-    if not wanted.isascii():
-        return _places_one_by_one(records, wanted)
+    if not needle.isascii():
+        return _places_one_by_one(records, needle)
     values, sizes = records.values, records.sizes
     if _ESCAPE in values:
         shown = [_INSTRUCTION_BYTES.sub(b"", value) for value in records.listed()]
         values = b"".join(shown)
         sizes = np.fromiter(map(len, shown), np.int64, len(shown))
-    return _places(values.lower(), np.cumsum(sizes), wanted.lower().encode())
+    return _places(values.lower(), np.cumsum(sizes), needle.lower().encode())
 
 
-def _places(values: bytes, ends: Integers, wanted: bytes) -> Integers:
+def _places(values: bytes, ends: Integers, needle: bytes) -> Integers:
     """Search all values at once; skip matches that cross the end of a value."""
     places: list[int] = []
     limits = ends.tolist()
-    found = values.find(wanted)
+    found = values.find(needle)
     while found >= 0:
         place = bisect_right(limits, found)
-        if found + len(wanted) <= limits[place]:
+        if found + len(needle) <= limits[place]:
             places.append(place)
             # Further matches in the same value do not matter.
-            found = values.find(wanted, limits[place])
+            found = values.find(needle, limits[place])
         else:
-            found = values.find(wanted, found + 1)
+            found = values.find(needle, found + 1)
     return np.array(places, np.int64)
 
 
-def _places_one_by_one(records: Records, wanted: str) -> Integers:
-    folded = wanted.casefold()
+def _places_one_by_one(records: Records, needle: str) -> Integers:
+    folded = needle.casefold()
     texts = (plain(value.decode(errors="replace")) for value in records.listed())
     places = [place for place, text in enumerate(texts) if folded in text.casefold()]
     return np.array(places, np.int64)

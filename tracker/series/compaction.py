@@ -218,14 +218,14 @@ def _note_logged(
 
 def _of_existing_series(run_id: UUID, tables: Sequence[Table]) -> list[Table]:
     """Drop series that were deleted after their points arrived."""
-    wanted = sorted(key for table in tables for key in table.series_ids.tolist())
+    series_ids = sorted(key for table in tables for key in table.series_ids.tolist())
     found: set[int] = set()
-    for ids in batches(wanted):
+    for ids in batches(series_ids):
         series = Attribute.objects.filter(
             run_id=run_id, kind=Kind.FLOAT_SERIES, id__in=ids
         )
         found.update(series.values_list("id", flat=True))
-    if len(found) == len(wanted):
+    if len(found) == len(series_ids):
         return list(tables)
     kept = [t.rows(np.flatnonzero(np.isin(t.series_ids, list(found)))) for t in tables]
     return [table for table in kept if table.point_count]

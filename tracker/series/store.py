@@ -120,10 +120,10 @@ def _make_anew(
     Return the indices of those whose points are damaged, too.
     """
     # Rows of earlier versions have no checksum.
-    said = np.array(checksums, np.float64)
-    is_wrong = said != codec.row_checksums(Buckets(**arrays))
+    stored = np.array(checksums, np.float64)
+    is_wrong = stored != codec.row_checksums(Buckets(**arrays))
     lost = set()
-    for place in np.flatnonzero(is_wrong & ~np.isnan(said)).tolist():
+    for place in np.flatnonzero(is_wrong & ~np.isnan(stored)).tolist():
         chunk_id = ids[place]
         logger.error("row of chunk %s is damaged and made anew", chunk_id)
         points = read_chunks(run_ids, [chunk_id]).get(chunk_id)

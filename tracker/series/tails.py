@@ -83,10 +83,10 @@ class Tails:
 
     def tables_of(self, series_ids: Collection[int]) -> list[Table]:
         """Return the points of these series, in one table per group logged together."""
-        wanted = np.fromiter(series_ids, np.int64, len(series_ids))
+        ids = np.fromiter(series_ids, np.int64, len(series_ids))
         tables = []
         for group in self._groups:
-            is_wanted = np.isin(group[0].series_ids, wanted)
+            is_wanted = np.isin(group[0].series_ids, ids)
             if is_wanted.all():
                 tables.append(one_after_the_other(group))
             elif is_wanted.any():
@@ -176,13 +176,13 @@ def _tables(
     if not _is_long(entries):
         return {i: _decoded(i, data) for i, _, data in entries if data is not None}
 
-    wanted = np.fromiter(series_ids, np.int64, len(series_ids))
+    ids = np.fromiter(series_ids, np.int64, len(series_ids))
     tables: Tables = {}
     point_count = 0
     for entry_id, data in _portions(run_ids, entries):
         tables[entry_id] = []
         for table in _decoded(entry_id, data):
-            rows = np.flatnonzero(np.isin(table.series_ids, wanted))
+            rows = np.flatnonzero(np.isin(table.series_ids, ids))
             if not len(rows):
                 continue
             point_count += len(rows) * table.tick_count

@@ -33,11 +33,11 @@ def find_changes(run_id: UUID, logged: Sequence[Logged]) -> dict[int, Known]:
 
     While each series is written by the process in its row, one statement suffices.
     """
-    wanted = sorted({i for some in logged for i in some.series_ids.tolist()})
+    series_ids = sorted({i for some in logged for i in some.series_ids.tolist()})
     spools: dict[int, SpoolKey | None] = {}
-    for ids in batches(wanted):
-        asked = [Kind.FLOAT_SERIES.value, many(ids)]
-        spools.update(every_row(SELECT_WRITERS, asked, run_ids=[run_id]))
+    for ids in batches(series_ids):
+        parameters = [Kind.FLOAT_SERIES.value, many(ids)]
+        spools.update(every_row(SELECT_WRITERS, parameters, run_ids=[run_id]))
     new = strangers(spools, logged)
     return _changed(run_id, logged, _known(run_id, new)) if new else {}
 
@@ -66,10 +66,10 @@ def note_writers(run_id: UUID, changes: Mapping[int, Known]) -> None:
     for series_id, found in sorted(changes.items()):
         alike[found.spool, found.writers].append(series_id)
     for (spool, writers), series_ids in alike.items():
-        said = [list(writer) for writer in writers] or None
+        stored = [list(writer) for writer in writers] or None
         for ids in batches(series_ids):
             rows = Attribute.objects.filter(run_id=run_id, id__in=ids)
-            rows.update(writer=spool, writers=said)
+            rows.update(writer=spool, writers=stored)
 
 
 def _known(run_id: UUID, series_ids: Collection[int]) -> dict[int, Known]:

@@ -27,10 +27,10 @@ REMEMBERED_SECONDS = 60.0
 OTHER_BYTES = 2_000
 
 Headers: TypeAlias = dict[str, str]
-Asked: TypeAlias = tuple[str, str, str]
+RequestKey: TypeAlias = tuple[str, str, str]
 
 # Time, content and headers of recent responses by address, accepted types and version.
-_lately: Memory[Asked, tuple[float, bytes, Headers]] = Memory(MAX_BYTES)
+_lately: Memory[RequestKey, tuple[float, bytes, Headers]] = Memory(MAX_BYTES)
 
 
 def fresh_answer(
@@ -43,29 +43,29 @@ def fresh_answer(
     """
     if is_held(request, version):
         return not_modified(version)
-    asked = (request.get_full_path(), request.headers.get("Accept", ""), version)
-    found = answered_lately(asked)
+    key = (request.get_full_path(), request.headers.get("Accept", ""), version)
+    found = answered_lately(key)
     if found is not None:
         return marked(HttpResponse(found[0], headers=found[1]), version)
 
     response = draw()
     # An increment of a growing chart serves one reader only.
     if not request.GET.get("since"):
-        remember_answer(asked, response.content, dict(response.items()))
+        remember_answer(key, response.content, dict(response.items()))
     return marked(response, version)
 
 
-def answered_lately(asked: Asked) -> tuple[bytes, Headers] | None:
+def answered_lately(key: RequestKey) -> tuple[bytes, Headers] | None:
     """Return the response to the same request within the last minute, if any."""
-    found = _lately.get(asked)
+    found = _lately.get(key)
     if found is None or time.monotonic() - found[0] >= REMEMBERED_SECONDS:
         return None
     return found[1], found[2]
 
 
-def remember_answer(asked: Asked, content: bytes, headers: Headers) -> None:
-    weight = len(content) + len(asked[0]) + OTHER_BYTES
-    _lately.remember(asked, (time.monotonic(), content, headers), weight)
+def remember_answer(key: RequestKey, content: bytes, headers: Headers) -> None:
+    weight = len(content) + len(key[0]) + OTHER_BYTES
+    _lately.remember(key, (time.monotonic(), content, headers), weight)
 
 
 def is_held(request: HttpRequest, version: str) -> bool:

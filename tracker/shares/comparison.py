@@ -51,11 +51,11 @@ Fields = list[tuple[str, str]]
 def choose(project: Project, of: str) -> Chosen:
     """Parse the query of the comparison's page; missing runs are skipped."""
     fields = [field for field in _fields(of) if field[0] not in UNSHARED]
-    wanted = _run_ids(fields)
-    if len(wanted) > RUNS_AT_MOST:
+    requested = _run_ids(fields)
+    if len(requested) > RUNS_AT_MOST:
         raise InvalidInput(RUNS, f"must be at most {RUNS_AT_MOST} for a link")
-    found = _names(project, wanted)
-    ids = [run_id for run_id in wanted if run_id in found]
+    found = _names(project, requested)
+    ids = [run_id for run_id in requested if run_id in found]
     if len(ids) < FEWEST:
         raise InvalidInput(RUNS, "must be two or more of this workspace")
     query = _query(ids, fields)
@@ -80,14 +80,16 @@ def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
     """Return the existing part of each comparison; trashed runs are skipped, as on the
     page.
     """
-    wanted = {each.thing: _run_ids(_fields(each.query)) for each in chosen}
-    names = _names(project, {run_id for ids in wanted.values() for run_id in ids})
+    ids_by_target = {each.thing: _run_ids(_fields(each.query)) for each in chosen}
+    names = _names(
+        project, {run_id for ids in ids_by_target.values() for run_id in ids}
+    )
     found = {}
-    for thing, ids in wanted.items():
+    for target_id, ids in ids_by_target.items():
         here = [run_id for run_id in ids if run_id in names]
         if here:
             title = _title([names[run_id] for run_id in here])
-            found[thing] = Shared(title, {"run": frozenset(here)})
+            found[target_id] = Shared(title, {"run": frozenset(here)})
     return found
 
 

@@ -128,7 +128,7 @@ def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> li
     notes = []
     if count := sum(outside):
         is_exact = all(named.line.exact for named in lines)
-        said = (
+        template = (
             ngettext(
                 "%(count)s point lies before the first or after the last value of %(path)s.",
                 "%(count)s points lie before the first or after the last value of %(path)s.",
@@ -139,7 +139,7 @@ def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> li
                 "Some points lie before the first or after the last value of %(path)s."
             )
         )
-        notes.append(said % {"count": f"{count:,}", "path": look.over})
+        notes.append(template % {"count": f"{count:,}", "path": look.over})
     if look.log_x and any((named.line.x <= 0).any() for named in lines):
         notes.append(
             gettext("Values at or below 0 are not shown on a logarithmic axis.")

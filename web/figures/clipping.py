@@ -41,7 +41,7 @@ class Clipping:
         """Return a note about clipped values; "" if this chart has none."""
         if not self.count:
             return ""
-        said = (
+        template = (
             gettext(
                 "Clipped: %(count)s of %(total)s points lie beyond the axis;"
                 " all values are from %(least)s to %(most)s."
@@ -52,7 +52,7 @@ class Clipping:
                 " axis; all values are from %(least)s to %(most)s."
             )
         )
-        return said % {
+        return template % {
             "count": f"{self.count:,}",
             "total": f"{self.total:,}",
             "least": f"{self.least:.4g}",

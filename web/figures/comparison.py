@@ -76,18 +76,18 @@ def with_common_range(
 
 def lacking_note(names: Sequence[str], path: str) -> str:
     """Name the runs without the series of the axis."""
-    said = ngettext(
+    template = ngettext(
         "Not drawn, as it has no points of %(path)s: %(names)s.",
         "Not drawn, as they have no points of %(path)s: %(names)s.",
         len(names),
     )
-    return said % {"path": path, "names": _listed(names)}
+    return template % {"path": path, "names": _listed(names)}
 
 
 def left_out_note(paths: Sequence[str], most: int) -> str:
     """Name the series that are omitted because the chart has too many lines."""
-    said = gettext("Not drawn, as one chart has up to %(count)s lines: %(names)s.")
-    return said % {"count": most, "names": _listed(paths)}
+    template = gettext("Not drawn, as one chart has up to %(count)s lines: %(names)s.")
+    return template % {"count": most, "names": _listed(paths)}
 
 
 def writers_note(runs: Sequence[tuple[str, Sequence[int]]]) -> str:
@@ -97,16 +97,16 @@ def writers_note(runs: Sequence[tuple[str, Sequence[int]]]) -> str:
     """
     names = [name for name, _ in runs]
     if len(runs) == 1:
-        said = gettext(
+        template = gettext(
             "Written by %(writers)s at the same time, so that a step may have a point of"
             " each: %(names)s."
         )
     else:
-        said = gettext(
+        template = gettext(
             "Written by several processes at the same time, so that a step may have a"
             " point of each: %(names)s."
         )
-    return said % {"writers": writers_words(runs[0][1]), "names": _listed(names)}
+    return template % {"writers": writers_words(runs[0][1]), "names": _listed(names)}
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -144,8 +144,8 @@ def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> 
 def limit_note(limit: float) -> str:
     # In the unit of the largest value, the limit may be a large number.
     short = f"{limit:.3g}"
-    told = f"{limit:,.0f}" if float(short) >= LONG_FROM else short
-    return gettext("(limit %(limit)s)") % {"limit": told}
+    text = f"{limit:,.0f}" if float(short) >= LONG_FROM else short
+    return gettext("(limit %(limit)s)") % {"limit": text}
 
 
 def scale_of(unit: str, largest: float) -> tuple[float, str]:

@@ -143,8 +143,10 @@ def _parts(runs: Sequence[ScatterRun]) -> list[_Part]:
     ]
     rest = texts[RUN_COLOURS:]
     if rest:
-        said = ngettext("%(count)s other value", "%(count)s other values", len(rest))
-        name = said % {"count": len(rest)}
+        template = ngettext(
+            "%(count)s other value", "%(count)s other values", len(rest)
+        )
+        name = template % {"count": len(rest)}
         parts.append(_Part(name, frozenset(rest), OTHERS_COLOUR))
     if any(run.colour is None for run in runs):
         parts.append(_Part("–", frozenset([None]), OTHERS_COLOUR))
@@ -295,7 +297,7 @@ def _notes(runs: Sequence[ScatterRun], placed: Sequence[ScatterRun]) -> list[str
     notes = []
     if missing:
         rest = len(missing) - MAX_NAMED
-        said = (
+        template = (
             ngettext(
                 "Without a place on these axes: %(names)s and %(count)s more."
                 " A value is absent, no number, or 0 or less on a logarithmic axis.",
@@ -309,5 +311,7 @@ def _notes(runs: Sequence[ScatterRun], placed: Sequence[ScatterRun]) -> list[str
                 " A value is absent, no number, or 0 or less on a logarithmic axis."
             )
         )
-        notes.append(said % {"names": ", ".join(missing[:MAX_NAMED]), "count": rest})
+        notes.append(
+            template % {"names": ", ".join(missing[:MAX_NAMED]), "count": rest}
+        )
     return notes

@@ -224,7 +224,7 @@ def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
     if missing:
         # Each item of a downsampled line stands for many points.
         is_counted = all(named.line.exact for named in lines)
-        said = (
+        template = (
             ngettext(
                 "%(count)s point is NaN or infinite: gaps in the line.",
                 "%(count)s points are NaN or infinite: gaps in the line.",
@@ -233,7 +233,7 @@ def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
             if is_counted
             else gettext("Some points are NaN or infinite: gaps in the line.")
         )
-        notes.append(said % {"count": missing})
+        notes.append(template % {"count": missing})
     hidden = sum(int((named.line.mean <= 0).sum()) for named in lines)
     if log and hidden:
         notes.append(

@@ -16,12 +16,12 @@ def writers_words(ranks: Sequence[int]) -> str:
     if len(ranks) >= MAX_KNOWN:
         return gettext("at least %(count)s processes") % {"count": len(ranks)}
     if len(known) == 1:
-        said = ngettext(
+        template = ngettext(
             "%(count)s process of rank %(rank)s",
             "%(count)s processes of rank %(rank)s",
             len(ranks),
         )
-        return said % {"count": len(ranks), "rank": known[0]}
+        return template % {"count": len(ranks), "rank": known[0]}
     ends = {"first": known[0], "last": known[-1]}
     if len(known) == 2:  # noqa: PLR2004 - the first and the last
         return gettext("ranks %(first)s and %(last)s") % ends
@@ -36,33 +36,33 @@ def shared_note(ranks: Mapping[str, Sequence[int]]) -> str:
         return ""
     (path, first), *others = ranks.items()
     if others:
-        said = gettext(
+        note = gettext(
             "%(count)s of these series were each written by several processes at the"
             " same time: a step may have a point of each."
         )
-        return said % {"count": len(ranks)}
-    said = gettext(
+        return note % {"count": len(ranks)}
+    note = gettext(
         "%(path)s was written by %(writers)s at the same time: a step may have a point"
         " of each."
     )
-    said = said % {"path": path, "writers": writers_words(first)}
-    return f"{said} {_how_to_part(first)}"
+    note = note % {"path": path, "writers": writers_words(first)}
+    return f"{note} {_how_to_part(first)}"
 
 
 def lines_note(ranks: Sequence[int], *, is_measured: bool) -> str:
     """Return a note on a shared text; "" if not. `is_measured`: the agent captures it."""
     if not ranks:
         return ""
-    said = gettext(
+    note = gettext(
         "Written by %(writers)s at the same time: their texts are in order of arrival."
     )
-    said = said % {"writers": writers_words(ranks)}
+    note = note % {"writers": writers_words(ranks)}
     if is_measured:
         how = gettext(
             "Give each process a stage or a rank of its own to keep them apart."
         )
-        return f"{said} {how}"
-    return f"{said} {_how_to_part(ranks)}"
+        return f"{note} {how}"
+    return f"{note} {_how_to_part(ranks)}"
 
 
 def _how_to_part(ranks: Sequence[int]) -> str:

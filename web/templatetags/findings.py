@@ -32,11 +32,11 @@ def change(entry: HistoryEntry) -> str:
     """Describe an event of a finding: "opened as critical, confirmed, the main cause"."""
     if entry.what == "cleared":
         return gettext("gone")
-    said = {
+    template = {
         "opened": gettext("opened as %(severity)s"),
         "changed": gettext("changed as %(severity)s"),
     }[entry.what]
-    parts = [said % {"severity": entry.severity}, entry.label.value]
+    parts = [template % {"severity": entry.severity}, entry.label.value]
     return ", ".join([*parts, gettext("the main cause")] if entry.is_primary else parts)
 
 

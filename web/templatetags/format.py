@@ -161,8 +161,8 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
         return gettext("%(count)s h ago") % {"count": int(seconds // HOUR)}
     if seconds < MAX_AGO:
         days = int(seconds // DAY)
-        said = ngettext("%(count)s day ago", "%(count)s days ago", days)
-        return said % {"count": days}
+        template = ngettext("%(count)s day ago", "%(count)s days ago", days)
+        return template % {"count": days}
     return moment.astimezone(UTC).strftime("%-d %b %Y")
 
 

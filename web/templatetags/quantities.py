@@ -67,8 +67,8 @@ def quantity(value: float | None, unit: str) -> str:
     if unit == "cores":
         digits = 2 if abs(value) < MANY_CORES else 3
         value = float(f"{value:.{digits}g}")
-    told = number(float(value))
-    return f"{told} {ONE.get(unit, unit) if told == '1' else unit}".rstrip()
+    text = number(float(value))
+    return f"{text} {ONE.get(unit, unit) if text == '1' else unit}".rstrip()
 
 
 @register.filter

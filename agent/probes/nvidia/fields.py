@@ -126,7 +126,7 @@ class FieldValues:
         self._library = library
         self._gpu = gpu
         self._wide = wide
-        self._asked = [
+        self._requested = [
             (name, number, scope)
             for name in names
             if (number := getattr(library, f"NVML_FI_DEV_{name}", None)) is not None
@@ -137,15 +137,15 @@ class FieldValues:
         self.is_permitted = True
 
     def read(self) -> Values:
-        if not self._asked:
+        if not self._requested:
             return {}
         found = self._library.nvmlDeviceGetFieldValues(
-            self._gpu, [(number, scope) for _, number, scope in self._asked]
+            self._gpu, [(number, scope) for _, number, scope in self._requested]
         )
         values: Values = {}
         missing: set[str] = set()
         refused = set()
-        for (name, _, scope), field in zip(self._asked, found, strict=True):
+        for (name, _, scope), field in zip(self._requested, found, strict=True):
             place = (name, scope)
             value = number_of(self._library, field) if field.nvmlReturn == 0 else None
             if value is not None and name in self._wide and self._is_narrow(field):
@@ -160,8 +160,8 @@ class FieldValues:
                 # An incomplete sum would look like a reset.
                 missing.add(name)
         if refused:
-            self._asked = [
-                row for row in self._asked if (row[0], row[2]) not in refused
+            self._requested = [
+                row for row in self._requested if (row[0], row[2]) not in refused
             ]
         return {name: value for name, value in values.items() if name not in missing}
 
@@ -299,11 +299,11 @@ class Health:
         # Separately, because a single failed query must not look like a reset.
         for name in self._errors:
             self._growths[name].of(values.get(name))
-        grown = known({name: self._growths[name].told for name in self._errors})
+        grown = known({name: self._growths[name].last_result for name in self._errors})
         errors = {path: _sum(grown, names) for path, names in ERRORS.items()}
         of_links = [_sum(grown, names) for names in NVLINK_ERRORS]
-        told = [total for total in of_links if total is not None]
-        errors["nvlink_errors"] = max(told, default=None)
+        totals = [total for total in of_links if total is not None]
+        errors["nvlink_errors"] = max(totals, default=None)
         standing = {path: _sum(values, names) for path, names in STANDING.items()}
         return known({**errors, **standing})
 

@@ -104,9 +104,9 @@ class Gpu(Part):
     def asked_less(self) -> str:
         """The queries that are slowed or disabled, with the reason."""
         parts = ((reader.name, self._less(reader)) for reader in self._readers)
-        told = (f"{name}: {less}" for name, less in parts if less)
+        reasons = (f"{name}: {less}" for name, less in parts if less)
         # Several readers have the same name.
-        return ", ".join(dict.fromkeys(told))
+        return ", ".join(dict.fromkeys(reasons))
 
     @property
     def measured_with(self) -> str:
@@ -233,5 +233,5 @@ def _about(reader: Paced) -> int:
 def _polled(
     library: Any, handle: Any, read: Callable[[Any, Any], dict[str, float]]
 ) -> Read:
-    asked = partial(read, library, handle)
-    return lambda _: asked()
+    query = partial(read, library, handle)
+    return lambda _: query()

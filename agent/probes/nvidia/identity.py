@@ -205,8 +205,8 @@ def _numbers(library: Any, gpu: Any) -> dict[str, Callable[[], Value]]:
         return float(getattr(library, function)(gpu) / _MILLIWATTS)
 
     def threshold(kind: str) -> float:
-        wanted = getattr(library, f"NVML_TEMPERATURE_THRESHOLD_{kind}")
-        return float(library.nvmlDeviceGetTemperatureThreshold(gpu, wanted))
+        constant = getattr(library, f"NVML_TEMPERATURE_THRESHOLD_{kind}")
+        return float(library.nvmlDeviceGetTemperatureThreshold(gpu, constant))
 
     def clock(kind: str) -> float:
         return float(library.nvmlDeviceGetMaxClockInfo(gpu, getattr(library, kind)))
@@ -218,7 +218,7 @@ def _numbers(library: Any, gpu: Any) -> dict[str, Callable[[], Value]]:
         (threshold, _THRESHOLDS),
         (clock, _CLOCKS),
     ):
-        readers |= {name: partial(read, asked) for name, asked in names.items()}
+        readers |= {name: partial(read, argument) for name, argument in names.items()}
     return readers
 
 

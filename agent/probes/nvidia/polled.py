@@ -62,9 +62,9 @@ def power_request(library: Any, gpu: Any) -> Sample:
 
 
 def requested_limit(library: Any, gpu: Any) -> float:
-    asked = FieldValues(library, gpu, [_REQUESTED]).read()
+    values = FieldValues(library, gpu, [_REQUESTED]).read()
     # Older drivers distinguish it from the enforced limit by another call.
-    milliwatts = asked.get(_REQUESTED)
+    milliwatts = values.get(_REQUESTED)
     if milliwatts is None:
         milliwatts = library.nvmlDeviceGetPowerManagementLimit(gpu)
     return float(milliwatts) / _MILLIWATTS

@@ -24,7 +24,7 @@ _NEWER_REASONS = {
 _IDLE = {0x1: "idle_share"}
 _NAMED = _IDLE | _REASONS | _NEWER_REASONS
 # Used if the driver does not list the supported reasons.
-_ALWAYS_TOLD = sum(_IDLE | _REASONS)
+_ALWAYS_SUPPORTED = sum(_IDLE | _REASONS)
 
 
 class Reasons:
@@ -34,7 +34,7 @@ class Reasons:
 
     def __init__(self, library: Any, gpu: Any) -> None:
         self._library, self._gpu = library, gpu
-        self._told: int | None = None
+        self._supported: int | None = None
 
     def __call__(self, now: float) -> dict[str, float]:
         del now  # an instantaneous value
@@ -43,23 +43,25 @@ class Reasons:
             mask = library.nvmlDeviceGetCurrentClocksEventReasons(self._gpu)
         except (AttributeError, library.NVMLError):
             mask = library.nvmlDeviceGetCurrentClocksThrottleReasons(self._gpu)
-        if self._told is None:
-            self._told = self._bits_it_tells()
-        return shares_of(mask, self._told)
+        if self._supported is None:
+            self._supported = self._supported_bits()
+        return shares_of(mask, self._supported)
 
-    def _bits_it_tells(self) -> int:
+    def _supported_bits(self) -> int:
         library = self._library
         for kind in ("EventReasons", "ThrottleReasons"):
             # Older drivers have an older name for it.
             with contextlib.suppress(AttributeError, library.NVMLError):
                 supported = getattr(library, f"nvmlDeviceGetSupportedClocks{kind}")
                 return int(supported(self._gpu))
-        return _ALWAYS_TOLD
+        return _ALWAYS_SUPPORTED
 
 
-def shares_of(mask: int, told: int) -> dict[str, float]:
+def shares_of(mask: int, reported: int) -> dict[str, float]:
     """Return 1 for each active reason, 0 for the others (pure).
 
-    Unsupported bits, not in `told`, are always 0 and are omitted.
+    Unsupported bits, not in `reported`, are always 0 and are omitted.
     """
-    return {path: float(bool(mask & bit)) for bit, path in _NAMED.items() if told & bit}
+    return {
+        path: float(bool(mask & bit)) for bit, path in _NAMED.items() if reported & bit
+    }

@@ -81,7 +81,7 @@ class Users:
         self._pids.compare([use.pid for use in uses], own)
         readings = use_readings(uses, own if self._pids.is_comparable else None)
         own_ones, others = (
-            readings.get(f"{who}_processes") for who in ("job", "other")
+            readings.get(f"{owner}_processes") for owner in ("job", "other")
         )
         # In some containers the driver lists no processes.
         self.are_alone = bool(own_ones) and others == 0

@@ -117,9 +117,9 @@ def test_a_log_becomes_a_run_that_was_when_the_log_was(log, messages, capsys):
         "monitoring/train/gpu/0/utilization_percent",
         "monitoring/train/gpu/0/memory_used_bytes",
     }
-    stated = values_of(found)
-    assert stated.pop("monitoring/train/facts/gpu/0/name") == "Tesla V100"
-    ((mark, name),) = stated.items()
+    file_facts = values_of(found)
+    assert file_facts.pop("monitoring/train/facts/gpu/0/name") == "Tesla V100"
+    ((mark, name),) = file_facts.items()
     assert mark.startswith("monitoring/train/imported/")
     assert name == "gpu.csv"
     told = capsys.readouterr()
@@ -185,8 +185,8 @@ def test_a_file_that_gives_nothing_is_not_remembered(log, tmp_path, messages):
 
     assert main(["import", "nvidia-smi", str(log), str(headless), "--zone", "UTC"]) == 0
 
-    stated = values_of(messages())
-    marks = [value for path, value in stated.items() if "/imported/" in path]
+    file_facts = values_of(messages())
+    marks = [value for path, value in file_facts.items() if "/imported/" in path]
     assert marks == ["gpu.csv"]
 
 

@@ -13,7 +13,7 @@ from seamark.importers.moments import (
     to_moment,
     zone_of,
 )
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 
 NOON = round(datetime(2026, 8, 12, 12, tzinfo=timezone.utc).timestamp() * 1_000_000)
 
@@ -79,10 +79,10 @@ def test_what_is_no_zone_is_refused(zone):
 
 def seconds_of(zone, *times):
     """Return a log's times in seconds after the first, and the notes."""
-    noted = Noted()
-    log = LogTimes(zone, noted)
+    problems = Problems()
+    log = LogTimes(zone, problems)
     moments = [log.read(f"2026-10-25 {time}", line) for line, time in enumerate(times)]
-    return [(moment - moments[0]) / 1e6 for moment in moments], noted.causes
+    return [(moment - moments[0]) / 1e6 for moment in moments], problems.causes
 
 
 def test_the_hour_that_comes_twice_goes_on_with_its_log(berlin):
@@ -100,7 +100,7 @@ def test_a_log_that_pauses_or_goes_back_a_bit_is_still_in_the_first_hour(berlin)
 
 
 def test_the_hour_that_never_comes_goes_on(berlin):
-    log = LogTimes(berlin, Noted())
+    log = LogTimes(berlin, Problems())
     before, after = (
         log.read(f"2026-03-29 {time}", 1) for time in ("01:59:59", "03:00:00")
     )

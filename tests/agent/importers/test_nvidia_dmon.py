@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from seamark.importers.moments import PUT_BACK, to_moment, zone_of
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_query import NO_TIME, Clock
 from seamark.importers.nvidia_smi import read_log
-from seamark.importers.reading import Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts
 
 UTC = zone_of("UTC")
 START = to_moment("2026-08-12 23:59:58", UTC)
@@ -41,13 +41,15 @@ PLAIN_PMON = (
 
 
 def read(*lines, start=None, **options):
-    noted = Noted()
+    problems = Problems()
     clock = Clock(UTC, start)
-    return list(read_log(lines, noted, Stated(), clock=clock, **options)), noted
+    return list(
+        read_log(lines, problems, FileFacts(), clock=clock, **options)
+    ), problems
 
 
 def test_dmon_with_dates_says_everything():
-    readings, noted = read(*DATED)
+    readings, problems = read(*DATED)
 
     assert readings[0].moment == to_moment("2026-08-12 10:00:00", UTC)
     assert readings[0].values == {
@@ -60,7 +62,7 @@ def test_dmon_with_dates_says_everything():
         "gpu/0/pcie_receive_bytes_per_second": 10e6,
     }
     assert len(readings) == 3
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_dmon_without_times_is_counted_from_the_start():
@@ -71,10 +73,10 @@ def test_dmon_without_times_is_counted_from_the_start():
 
 
 def test_without_a_start_there_is_no_time():
-    readings, noted = read(*PLAIN)
+    readings, problems = read(*PLAIN)
 
     assert readings == []
-    assert noted.causes[NO_TIME] == ([3, 4], 2)
+    assert problems.causes[NO_TIME] == ([3, 4], 2)
 
 
 def test_times_without_dates_go_beyond_midnight():
@@ -90,14 +92,14 @@ def test_times_without_dates_go_beyond_midnight():
 
 @pytest.mark.parametrize("date", ["", "20261025 "])
 def test_clocks_that_are_put_back_are_told_and_followed(berlin, date):
-    noted = Noted()
+    problems = Problems()
     lines = (
         f"#{'Date ' if date else ''}Time     gpu    sm",
         *(f"{date}{time}    0    45" for time in ("02:59:59", "02:00:00", "03:00:00")),
     )
     clock = Clock(berlin, to_moment("2026-10-25 02:00:00", berlin))
 
-    readings = list(read_log(lines, noted, Stated(), clock=clock))
+    readings = list(read_log(lines, problems, FileFacts(), clock=clock))
 
     first = readings[0].moment
     assert [reading.moment - first for reading in readings] == [
@@ -105,7 +107,7 @@ def test_clocks_that_are_put_back_are_told_and_followed(berlin, date):
         1_000_000,
         3_601_000_000,
     ]
-    assert noted.sentences() == [f"line 3: {PUT_BACK}"]
+    assert problems.sentences() == [f"line 3: {PUT_BACK}"]
 
 
 def test_the_head_comes_again_and_changes_nothing():
@@ -125,10 +127,10 @@ def test_commas_may_stand_between():
 
 
 def test_a_cut_line_is_noted():
-    readings, noted = read(*DATED, " 20260812   10:0")
+    readings, problems = read(*DATED, " 20260812   10:0")
 
     assert len(readings) == 3
-    assert noted.sentences() == ["line 6: it has not 11 values"]
+    assert problems.sentences() == ["line 6: it has not 11 values"]
 
 
 def test_pmon_counts_processes_that_compute():
@@ -157,8 +159,8 @@ def test_the_jobs_own_processes_are_told_apart_where_they_are_named():
 
 def processes_of(*rows):
     """Return the seconds after the start and the count of each reading of GPU 0."""
-    readings, noted = read(*PLAIN_PMON, *rows, start=START)
-    assert not noted.causes
+    readings, problems = read(*PLAIN_PMON, *rows, start=START)
+    assert not problems.causes
     return [
         ((reading.moment - START) // 1_000_000, reading.values["gpu/0/processes"])
         for reading in readings
@@ -195,7 +197,7 @@ def test_no_line_can_do_harm(line):
 
 
 def test_dcgmi_is_read_with_its_own_columns_and_ratios():
-    readings, noted = read(
+    readings, problems = read(
         "#Entity   GPUTL     POWER          FBUSD     SMACT",
         "ID",
         "GPU 0     97        301.200        40960     0.412",
@@ -212,4 +214,4 @@ def test_dcgmi_is_read_with_its_own_columns_and_ratios():
     }
     assert "gpu/1/power_watts" not in readings[1].values
     assert readings[2].moment - readings[0].moment == 1_000_000
-    assert not noted.causes
+    assert not problems.causes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from seamark.importers.moments import PUT_BACK, zone_of
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_query import (
     BY_PLACE,
     NO_COLUMNS,
@@ -14,7 +13,8 @@ from seamark.importers.nvidia_query import (
     Clock,
 )
 from seamark.importers.nvidia_smi import read_log
-from seamark.importers.reading import Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts
 
 HEAD = "timestamp, index, utilization.gpu [%], memory.used [MiB], power.draw [W]"
 ROWS = (
@@ -26,14 +26,14 @@ COLUMNS = ["timestamp", "index", "utilization.gpu", "memory.used", "power.draw"]
 
 
 def read(*lines, **options):
-    noted, stated = Noted(), Stated()
+    problems, file_facts = Problems(), FileFacts()
     options = {"clock": Clock(zone_of("UTC")), **options}
-    readings = list(read_log(lines, noted, stated, **options))
-    return readings, noted, stated.facts
+    readings = list(read_log(lines, problems, file_facts, **options))
+    return readings, problems, file_facts.facts
 
 
 def test_units_become_ours_and_gpus_have_paths_of_their_own():
-    readings, noted, _ = read(HEAD, *ROWS)
+    readings, problems, _ = read(HEAD, *ROWS)
 
     assert readings[0].values == {
         "gpu/0/utilization_percent": 45.0,
@@ -45,17 +45,17 @@ def test_units_become_ours_and_gpus_have_paths_of_their_own():
         "gpu/1/memory_used_bytes": 0.0,
     }
     assert readings[2].moment - readings[0].moment == 1_000_000
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_clocks_that_are_put_back_are_told_and_followed(berlin):
     rows = (
         f"2026/10/25 {time}, 0, 45 %, 0 MiB, 70 W" for time in ("02:59:59", "02:00:00")
     )
-    readings, noted, _ = read(HEAD, *rows, clock=Clock(berlin))
+    readings, problems, _ = read(HEAD, *rows, clock=Clock(berlin))
 
     assert readings[1].moment - readings[0].moment == 1_000_000
-    assert noted.sentences() == [f"line 3: {PUT_BACK}"]
+    assert problems.sentences() == [f"line 3: {PUT_BACK}"]
 
 
 def test_without_units_the_head_says_them():
@@ -71,10 +71,10 @@ def test_without_a_head_the_columns_are_given():
 
 
 def test_without_head_and_columns_nothing_is_guessed():
-    readings, noted, _ = read(*ROWS)
+    readings, problems, _ = read(*ROWS)
 
     assert readings == []
-    assert noted.causes[NO_COLUMNS] == ([1, 2, 3], 3)
+    assert problems.causes[NO_COLUMNS] == ([1, 2, 3], 3)
 
 
 def test_decimal_commas_are_points():
@@ -95,44 +95,44 @@ def test_other_separators_are_understood(separator):
     "cell", ["[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", ""]
 )
 def test_what_is_absent_is_absent(cell):
-    readings, noted, _ = read(HEAD, f"2026/08/12 10:00:00, 0, 5 %, {cell}, {cell}")
+    readings, problems, _ = read(HEAD, f"2026/08/12 10:00:00, 0, 5 %, {cell}, {cell}")
 
     assert readings[0].values == {"gpu/0/utilization_percent": 5.0}
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_a_cut_last_line_and_messages_are_noted_with_their_lines():
-    readings, noted, _ = read(
+    readings, problems, _ = read(
         HEAD, *ROWS, "Unable to determine the device handle", "2026/08"
     )
 
     assert len(readings) == 3
-    assert noted.sentences() == ["lines 5, 6: it has not 5 values"]
+    assert problems.sentences() == ["lines 5, 6: it has not 5 values"]
 
 
 def test_a_head_in_the_middle_is_a_new_beginning():
-    readings, noted, _ = read(
+    readings, problems, _ = read(
         HEAD, ROWS[0], "timestamp, index, temperature.gpu", "2026/08/12 10:00:02, 0, 61"
     )
 
     assert readings[1].values == {"gpu/0/temperature_celsius": 61.0}
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_columns_that_are_not_known_are_noted_once():
     head = HEAD + ", gpu.mood"
-    _, noted, _ = read(head, *(f"{row}, good" for row in ROWS))
+    _, problems, _ = read(head, *(f"{row}, good" for row in ROWS))
 
-    assert noted.sentences() == ["line 1: the column 'gpu.mood' is not known"]
+    assert problems.sentences() == ["line 1: the column 'gpu.mood' is not known"]
 
 
 def test_values_that_are_not_understood_are_noted():
-    readings, noted, _ = read(
+    readings, problems, _ = read(
         HEAD, "2026/08/12 10:00:00, 0, many %, 5 bushels, 1e999 W"
     )
 
     assert readings == []
-    assert len(noted.causes) == 3
+    assert len(problems.causes) == 3
 
 
 def test_gpus_without_an_index_are_told_apart_by_what_else_is_theirs():
@@ -168,21 +168,21 @@ def of_day(milliseconds):
 
 
 def test_gpus_without_a_name_are_told_apart_by_their_place():
-    readings, noted, _ = read_unnamed("10:00:00", "10:00:00", "10:00:01", "10:00:01")
+    readings, problems, _ = read_unnamed("10:00:00", "10:00:00", "10:00:01", "10:00:01")
 
     assert gpus_of(readings) == [0, 1, 0, 1]
-    assert noted.causes == {BY_PLACE: ([2], 1)}
+    assert problems.causes == {BY_PLACE: ([2], 1)}
 
 
 def test_gpus_of_one_query_have_milliseconds_of_their_own():
-    readings, noted, _ = read_unnamed(
+    readings, problems, _ = read_unnamed(
         *("15:30:35.110", "15:30:35.119", "15:30:36.124", "15:30:36.131"),
         *("15:30:37.138", "15:30:37.150", "15:30:38.161"),
     )
 
     assert gpus_of(readings) == [0, 1, 0, 1, 0, 1, 0]
     assert readings[1].moment - readings[0].moment == 9_000
-    assert noted.causes == {BY_PLACE: ([2], 1)}
+    assert problems.causes == {BY_PLACE: ([2], 1)}
 
 
 @pytest.mark.parametrize("gpus", [2, 3, 8, 16])
@@ -205,19 +205,19 @@ def test_one_query_alone_has_all_gpus():
 @pytest.mark.parametrize("interval", [100, 1_000, 5_000])
 def test_a_log_of_one_gpu_is_of_one_gpu(interval):
     times = queries(300, gpus=1, interval=interval, within=0)
-    readings, noted, _ = read_unnamed(*map(of_day, times))
+    readings, problems, _ = read_unnamed(*map(of_day, times))
 
     assert set(gpus_of(readings)) == {0}
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_a_pause_makes_no_gpus_of_what_came_before_it():
     seconds = [*range(7), *range(100, 107), *range(1_000, 1_100)]
 
-    readings, noted, _ = read_unnamed(*(of_day(1_003 * each) for each in seconds))
+    readings, problems, _ = read_unnamed(*(of_day(1_003 * each) for each in seconds))
 
     assert set(gpus_of(readings)) == {0}
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_a_query_that_whole_seconds_cut_in_two_is_one_query():
@@ -230,10 +230,10 @@ def test_a_query_that_whole_seconds_cut_in_two_is_one_query():
 def test_where_whole_seconds_cut_many_queries_those_of_one_second_are_of_one():
     seconds = (0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 6, 6)
 
-    readings, noted, _ = read_unnamed(*(f"10:00:{second:02}" for second in seconds))
+    readings, problems, _ = read_unnamed(*(f"10:00:{second:02}" for second in seconds))
 
     assert gpus_of(readings) == [0, 1, 2, 0, 1, 0, 0, 1, 0, 1, 2, 0, 0, 1, 2]
-    assert BY_PLACE in noted.causes
+    assert BY_PLACE in problems.causes
 
 
 def test_one_slow_query_makes_no_gpus_that_there_are_not():
@@ -250,17 +250,17 @@ def test_one_slow_query_makes_no_gpus_that_there_are_not():
 def test_lines_that_come_unevenly_are_of_one_gpu_and_that_is_told():
     times = ("10:00:00.0", "10:00:00.6", "10:00:01.5", "10:00:01.8", "10:00:03.9")
 
-    readings, noted, _ = read_unnamed(*times)
+    readings, problems, _ = read_unnamed(*times)
 
     assert set(gpus_of(readings)) == {0}
-    assert noted.causes == {UNSURE: ([2], 1)}
+    assert problems.causes == {UNSURE: ([2], 1)}
 
 
 def test_without_names_and_times_it_is_told_that_one_gpu_is_assumed():
-    readings, noted, _ = read("utilization.gpu", "1", "2", clock=Clock(start=0))
+    readings, problems, _ = read("utilization.gpu", "1", "2", clock=Clock(start=0))
 
     assert gpus_of(readings) == [0, 0]
-    assert noted.causes == {UNSURE: ([2], 1)}
+    assert problems.causes == {UNSURE: ([2], 1)}
 
 
 def test_without_times_readings_are_counted_from_the_start():
@@ -320,13 +320,13 @@ def test_no_line_can_do_harm(row):
     ],
 )
 def test_scripts_name_columns_in_their_own_way(head):
-    readings, noted, _ = read(head, "2025/05/25 00:13:19, 10, 2")
+    readings, problems, _ = read(head, "2025/05/25 00:13:19, 10, 2")
 
     assert readings[0].values == {
         "gpu/0/utilization_percent": 10,
         "gpu/0/memory_used_bytes": 2 * 1024 * 1024,
     }
-    assert not [cause for cause in noted.causes if "not known" in cause]
+    assert not [cause for cause in problems.causes if "not known" in cause]
 
 
 def test_columns_that_are_given_replace_those_of_the_head():

@@ -6,10 +6,10 @@ from datetime import timezone
 from itertools import pairwise
 from pathlib import Path
 
-from seamark.importers.noted import Noted
 from seamark.importers.nvidia_query import Clock
 from seamark.importers.nvidia_smi import read_log
-from seamark.importers.reading import Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts
 
 LOG = Path(__file__).parent / "logs" / "nvidia_smi_table.log"
 MIB = 1024 * 1024
@@ -32,14 +32,14 @@ NEWER = """\
 
 
 def read(text, clock=None):
-    noted, stated = Noted(), Stated()
+    problems, file_facts = Problems(), FileFacts()
     clock = clock or Clock(zone=timezone.utc)
-    readings = list(read_log(text.splitlines(), noted, stated, clock=clock))
-    return readings, stated.facts, noted.sentences()
+    readings = list(read_log(text.splitlines(), problems, file_facts, clock=clock))
+    return readings, file_facts.facts, problems.sentences()
 
 
 def test_each_table_is_a_sample_at_its_time():
-    readings, facts, noted = read(LOG.read_text("utf-8"))
+    readings, facts, problems = read(LOG.read_text("utf-8"))
 
     assert [each.values["gpu/0/utilization_percent"] for each in readings] == [
         40,
@@ -53,7 +53,7 @@ def test_each_table_is_a_sample_at_its_time():
     assert readings[0].values["gpu/0/power_watts"] == 231
     assert facts["gpu/0/name"] == "NVIDIA GeForce RTX 3090"
     assert facts["gpu/0/memory_total_bytes"] == 24_576 * MIB
-    assert noted == []
+    assert problems == []
 
 
 def test_unknown_cells_are_left_out_and_gpus_are_told_apart():
@@ -77,8 +77,8 @@ def test_watch_writes_the_time_into_its_own_line():
 
 def test_tables_without_a_time_are_counted_from_the_start_or_refused():
     counted, _, _ = read(NEWER * 3, Clock(zone=timezone.utc, start=0, interval=5))
-    refused, _, noted = read(NEWER)
+    refused, _, problems = read(NEWER)
 
     assert [each.moment for each in counted] == [0, 0, 5, 5, 10, 10]
     assert refused == []
-    assert "it has no time" in noted[0]
+    assert "it has no time" in problems[0]

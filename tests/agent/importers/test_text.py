@@ -9,14 +9,14 @@ import tracemalloc
 import pytest
 
 from seamark.importers import text as module
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.text import lines_of, open_log
 
 LINES = ["timestamp, index", "2026/08/12 10:00:00.000, 0", "ä"]
 
 
 def read(data):
-    return list(lines_of(io.BytesIO(data), Noted()))
+    return list(lines_of(io.BytesIO(data), Problems()))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -47,34 +47,36 @@ def test_what_cannot_be_decoded_is_marked():
 
 def test_a_line_that_is_too_long_is_noted_and_its_number_kept(monkeypatch):
     monkeypatch.setattr(module, "_CHUNK_BYTES", 50)
-    noted = Noted()
+    problems = Problems()
     data = b"a\n" + b"x" * 101 + b"\n" + b"y" * 100 + b"\n" + b"z" * 10_000
 
-    found = list(lines_of(io.BytesIO(data), noted, longest=100))
+    found = list(lines_of(io.BytesIO(data), problems, longest=100))
 
     assert found == ["a", "", "y" * 100, ""]
-    assert noted.sentences() == ["lines 2, 4: it is longer than 100 characters"]
+    assert problems.sentences() == ["lines 2, 4: it is longer than 100 characters"]
 
 
 def test_a_line_without_an_end_takes_no_memory():
     data = io.BytesIO(b"x" * (50 << 20))
     tracemalloc.start()
     try:
-        assert list(lines_of(data, Noted())) == [""]
+        assert list(lines_of(data, Problems())) == [""]
         assert tracemalloc.get_traced_memory()[1] < 10 << 20
     finally:
         tracemalloc.stop()
 
 
 def test_compressed_logs_are_read_as_far_as_they_go(tmp_path):
-    path, noted = tmp_path / "log.gz", Noted()
+    path, problems = tmp_path / "log.gz", Problems()
     whole = gzip.compress("\n".join(f"line {n}" for n in range(10_000)).encode())
 
     path.write_bytes(whole)
     with open_log(path) as file:
-        assert len(list(lines_of(file, noted))) == 10_000
+        assert len(list(lines_of(file, problems))) == 10_000
 
     path.write_bytes(whole[: len(whole) // 2])
     with open_log(path) as file:
-        list(lines_of(file, noted))
-    assert list(noted.causes) == ["the compressed file is cut off or damaged behind it"]
+        list(lines_of(file, problems))
+    assert list(problems.causes) == [
+        "the compressed file is cut off or damaged behind it"
+    ]

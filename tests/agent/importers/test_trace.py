@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from seamark.importers import trace as module
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.trace import collect
 from seamark.importers.trace_facts import base_microseconds, facts_of, rank_of
 from tests.agent.importers.traces import DEVICE, kernel, span, step_events
 
 
 def collected(*events):
-    noted = Noted()
-    return collect(events, noted), noted
+    problems = Problems()
+    return collect(events, problems), problems
 
 
 def test_categories_of_old_and_of_new_versions_are_understood():
@@ -70,10 +70,10 @@ def test_phases_without_end_are_not_kept():
     ],
 )
 def test_an_event_without_a_usable_time_is_counted(change):
-    found, noted = collected({**kernel(0, 1), **change})
+    found, problems = collected({**kernel(0, 1), **change})
 
     assert not found.kernels
-    assert noted.causes["an event has no usable time"] == ([1], 1)
+    assert problems.causes["an event has no usable time"] == ([1], 1)
 
 
 @pytest.mark.parametrize(
@@ -98,15 +98,15 @@ def test_other_members_may_be_anything(change):
 
 
 def test_what_is_no_event_is_counted():
-    _, noted = collected(1, "x", None, [], {}, kernel(0, 1))
+    _, problems = collected(1, "x", None, [], {}, kernel(0, 1))
 
-    assert noted.causes["an event is no object"] == ([1, 2, 3], 4)
+    assert problems.causes["an event is no object"] == ([1, 2, 3], 4)
 
 
 def test_a_million_events_take_little_room():
     events = (kernel(n, 0.5) for n in range(1_000_000))
 
-    trace = collect(events, Noted())
+    trace = collect(events, Problems())
 
     assert trace.events == len(trace.kernels[0]) == 1_000_000
 
@@ -114,10 +114,10 @@ def test_a_million_events_take_little_room():
 def test_there_is_an_end_to_what_is_kept(monkeypatch):
     monkeypatch.setattr(module, "MAX_SPANS", 10)
 
-    found, noted = collected(*(kernel(n, 1) for n in range(100)))
+    found, problems = collected(*(kernel(n, 1) for n in range(100)))
 
     assert len(found.kernels[0]) == 10
-    assert "there are more spans than can be held" in noted.causes
+    assert "there are more spans than can be held" in problems.causes
 
 
 def test_more_devices_than_there_can_be_are_not_kept():
@@ -128,7 +128,7 @@ def test_more_devices_than_there_can_be_are_not_kept():
 
 def test_facts_are_those_of_devices_that_worked():
     found, _ = collected(*step_events(0))
-    found.stated = {
+    found.header = {
         "deviceProperties": [DEVICE, {**DEVICE, "id": 1}],
         "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
         "cuda_driver_version": 12020,
@@ -142,7 +142,7 @@ def test_facts_are_those_of_devices_that_worked():
     assert "gpu/1/name" not in facts
     assert (facts["torch/device_count"], facts["gpu_driver_cuda"]) == (2, "12.2")
     assert facts["distributed/world_size"] == 8
-    assert rank_of(found.stated) == 3
+    assert rank_of(found.header) == 3
     assert facts["loader_workers"] == 0
 
 
@@ -150,14 +150,14 @@ def test_facts_are_those_of_devices_that_worked():
 def test_facts_of_odd_types_are_passed_over(value):
     found, _ = collected(*step_events(0))
     names = ("id", "name", "totalGlobalMem", "computeMajor")
-    for stated in (
+    for header in (
         {"deviceProperties": value, "distributedInfo": value},
         {"deviceProperties": [dict.fromkeys(names, value)]},
         {"deviceProperties": [{**DEVICE, **dict.fromkeys(names[1:], value)}]},
         {"distributedInfo": {"rank": value, "world_size": value, "backend": value}},
         {"cuda_driver_version": value, "baseTimeNanoseconds": value},
     ):
-        found.stated = stated
+        found.header = header
         facts_of(found)
-        assert rank_of(stated) in (0, 5)
-        assert base_microseconds(stated) in (0.0, 5 / 1000)
+        assert rank_of(header) in (0, 5)
+        assert base_microseconds(header) in (0.0, 5 / 1000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.trace import collect
 from seamark.importers.trace_steps import account
 from tests.agent.importers.traces import (
@@ -18,7 +18,7 @@ from tests.agent.importers.traces import (
 
 
 def accounted(*events):
-    return account(collect(events, Noted()))
+    return account(collect(events, Problems()))
 
 
 def only_step(*events):

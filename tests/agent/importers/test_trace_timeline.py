@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.trace import collect
 from seamark.importers.trace_steps import find_steps
 from seamark.importers.trace_timeline import (
@@ -16,7 +16,7 @@ from tests.agent.importers.traces import span, steps_of
 
 
 def drawn(events):
-    trace = collect(events, Noted())
+    trace = collect(events, Problems())
     steps = [(step.start, step.end) for step in find_steps(trace)]
     interval = shown_interval(steps, trace.lanes)
     return {lane["name"]: lane for lane in timeline(trace.lanes, interval, "t")["data"]}

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from seamark.importers.noted import Noted
-from seamark.importers.reading import Stated
+from seamark.importers.problems import Problems
+from seamark.importers.reading import FileFacts
 from seamark.importers.wandb import (
     Machine,
     are_events,
@@ -19,19 +19,19 @@ from seamark.importers.wandb import (
 
 
 def events(*rows, machine=None):
-    noted = Noted()
+    problems = Problems()
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    return list(read_events(lines, noted, machine or Machine())), noted
+    return list(read_events(lines, problems, machine or Machine())), problems
 
 
 def history(*rows):
-    noted = Noted()
+    problems = Problems()
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    return list(read_history(lines, noted, Machine())), noted
+    return list(read_history(lines, problems, Machine())), problems
 
 
 def test_metrics_of_gpus_have_our_paths():
-    (reading,), noted = events(
+    (reading,), problems = events(
         {
             "system.gpu.0.gpu": 45,
             "system.gpu.0.memoryAllocatedBytes": 2**30,
@@ -53,16 +53,18 @@ def test_metrics_of_gpus_have_our_paths():
         "gpu/0/power_watts": 70.5,
         "gpu/1/temperature_celsius": 41.0,
     }
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_gpus_of_other_jobs_are_left_out():
     row = {"system.gpu.0.gpu": 85, "system.gpu.3.gpu": 100, "_timestamp": 1}
     own = {"system.gpu.process.0.gpu": 85, "_timestamp": 2}
-    readings, noted = events(row, {**row, **own}, row)
+    readings, problems = events(row, {**row, **own}, row)
 
     assert [each.values for each in readings] == [{"gpu/0/utilization_percent": 85}] * 3
-    assert noted.sentences() == ["line 1: GPU 3 is left out: this run does not use it"]
+    assert problems.sentences() == [
+        "line 1: GPU 3 is left out: this run does not use it"
+    ]
 
 
 def test_shares_become_amounts_where_the_whole_is_known():
@@ -119,7 +121,7 @@ def test_times_may_count_from_the_start_of_the_run():
 
 
 def test_history_keeps_its_names_and_steps():
-    (reading,), noted = history(
+    (reading,), problems = history(
         {
             "train/loss": 0.5,
             "nested": {"deep": {"value": 2}},
@@ -135,24 +137,24 @@ def test_history_keeps_its_names_and_steps():
     assert (reading.step, reading.is_users) == (7.0, True)
     assert math.isnan(reading.values.pop("bad"))
     assert reading.values == {"train/loss": 0.5, "nested/deep/value": 2.0, "flag": 1.0}
-    assert set(noted.causes) == {
+    assert set(problems.causes) == {
         "the value of 'text' is no number",
         "the value of 'picture' is no number",
     }
 
 
 def test_history_keeps_numbers_that_no_machine_counts_to():
-    (reading,), noted = history({"train/total_flos": 2.3e19, "_timestamp": 1})
+    (reading,), problems = history({"train/total_flos": 2.3e19, "_timestamp": 1})
 
     assert reading.values == {"train/total_flos": 2.3e19}
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_of_a_machine_such_a_number_is_a_broken_counter():
-    readings, noted = events({"system.gpu.0.powerWatts": 2.3e19, "_timestamp": 1})
+    readings, problems = events({"system.gpu.0.powerWatts": 2.3e19, "_timestamp": 1})
 
     assert readings == []
-    assert noted.causes["the value of 'gpu.0.powerWatts' is no number"] == ([1], 1)
+    assert problems.causes["the value of 'gpu.0.powerWatts' is no number"] == ([1], 1)
 
 
 @pytest.mark.parametrize(
@@ -184,10 +186,10 @@ def test_what_a_script_logged_is_no_system_metric(row):
 
 
 def test_a_cut_last_line_is_noted():
-    readings, noted = history({"loss": 1, "_timestamp": 1}, '{"loss": 2, "_time')
+    readings, problems = history({"loss": 1, "_timestamp": 1}, '{"loss": 2, "_time')
 
     assert len(readings) == 1
-    assert noted.sentences() == ["line 2: it is not JSON"]
+    assert problems.sentences() == ["line 2: it is not JSON"]
 
 
 @pytest.mark.parametrize(
@@ -201,20 +203,20 @@ def test_no_line_can_do_harm(line):
     events(line, line)
     history(line, line)
     are_events([line, line])
-    read_metadata(line, Stated())
+    read_metadata(line, FileFacts())
 
 
 def test_names_without_end_are_not_kept():
     rows = [json.dumps({f"name {n}": n, "_timestamp": 1}) for n in range(10_010)]
 
-    readings, noted = history(*rows)
+    readings, problems = history(*rows)
 
     assert len(readings) == 10_000
-    assert noted.causes["there are more than 10,000 names"][1] == 10
+    assert problems.causes["there are more than 10,000 names"][1] == 10
 
 
 def test_metadata_says_what_the_machine_is():
-    stated = Stated()
+    file_facts = FileFacts()
     machine = read_metadata(
         json.dumps(
             {
@@ -225,18 +227,20 @@ def test_metadata_says_what_the_machine_is():
                 "gpu_nvidia": [{"name": "Tesla V100", "memoryTotal": "34000000000"}],
             }
         ),
-        stated,
+        file_facts,
     )
 
     assert (machine.cores, machine.gpu_bytes) == (8, {0: 34e9})
-    assert stated.facts["gpu/0/memory_total_bytes"] == 34_000_000_000
-    assert stated.facts["host_cores"] == 8
+    assert file_facts.facts["gpu/0/memory_total_bytes"] == 34_000_000_000
+    assert file_facts.facts["host_cores"] == 8
 
 
 @pytest.mark.parametrize("total", ["Infinity", "NaN", "1e300", "-1"])
 def test_a_memory_that_no_gpu_has_is_not_known(total):
-    stated = Stated()
-    machine = read_metadata(f'{{"gpu_nvidia": [{{"memoryTotal": {total}}}]}}', stated)
+    file_facts = FileFacts()
+    machine = read_metadata(
+        f'{{"gpu_nvidia": [{{"memoryTotal": {total}}}]}}', file_facts
+    )
 
     assert machine.gpu_bytes == {}
-    assert stated.facts == {}
+    assert file_facts.facts == {}

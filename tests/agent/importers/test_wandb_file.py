@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.wandb_file import (
     DAMAGED,
     NO_FILE,
@@ -21,23 +21,23 @@ RUN = Path(__file__).parent / "logs" / "run-0.31.wandb"
 
 
 def rows_of(data: bytes):
-    noted = Noted()
-    return list(read_rows(io.BytesIO(data), noted)), noted
+    problems = Problems()
+    return list(read_rows(io.BytesIO(data), problems)), problems
 
 
 def test_each_row_of_history_has_its_step_and_time():
-    rows, noted = rows_of(RUN.read_bytes())
+    rows, problems = rows_of(RUN.read_bytes())
 
     assert [row["_step"] for row in rows] == [0, 10, 20, 30, 40, 50]
     assert rows[1]["train/loss"] == 0.5
     assert rows[1]["val"]["accuracy"] == 0.55
     assert math.isnan(rows[2]["val"]["top5"])
     assert rows[0]["_timestamp"] < rows[5]["_timestamp"]
-    assert not noted.causes
+    assert not problems.causes
 
 
 def test_system_metrics_have_times():
-    rows = list(read_stats(io.BytesIO(RUN.read_bytes()), Noted()))
+    rows = list(read_stats(io.BytesIO(RUN.read_bytes()), Problems()))
 
     assert rows
     assert all(row["_timestamp"] > 1.7e9 for row in rows)
@@ -45,7 +45,7 @@ def test_system_metrics_have_times():
 
 
 def test_the_config_the_summary_tags_and_notes_are_read():
-    values = read_values(io.BytesIO(RUN.read_bytes()), Noted())
+    values = read_values(io.BytesIO(RUN.read_bytes()), Problems())
 
     assert values.config == {
         "lr": 0.1,
@@ -59,28 +59,28 @@ def test_the_config_the_summary_tags_and_notes_are_read():
 
 
 def test_a_file_that_is_still_written_is_read_as_far_as_it_goes():
-    rows, noted = rows_of(RUN.read_bytes()[:-1_500])
+    rows, problems = rows_of(RUN.read_bytes()[:-1_500])
 
     assert 0 < len(rows) < 6
-    assert list(noted.causes) in ([], [DAMAGED])
+    assert list(problems.causes) in ([], [DAMAGED])
 
 
 def test_a_damaged_record_does_not_spoil_those_before_it():
     data = bytearray(RUN.read_bytes())
     data[data.index(b"train/loss", 3_000)] ^= 1
 
-    rows, noted = rows_of(bytes(data))
+    rows, problems = rows_of(bytes(data))
 
     assert rows[0]["train/loss"] == 1.0
-    assert list(noted.causes) == [DAMAGED]
+    assert list(problems.causes) == [DAMAGED]
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b":W&B", b"\0" * 40_000])
 def test_another_file_is_refused(data):
-    rows, noted = rows_of(data)
+    rows, problems = rows_of(data)
 
     assert rows == []
-    assert list(noted.causes) == [NO_FILE]
+    assert list(problems.causes) == [NO_FILE]
 
 
 def test_no_bytes_can_do_harm():
@@ -88,5 +88,5 @@ def test_no_bytes_can_do_harm():
     for place in range(7, len(data), 61):
         broken = data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :]
         rows_of(broken)
-        list(read_stats(io.BytesIO(broken), Noted()))
-        read_values(io.BytesIO(broken), Noted())
+        list(read_stats(io.BytesIO(broken), Problems()))
+        read_values(io.BytesIO(broken), Problems())

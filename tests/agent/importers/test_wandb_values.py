@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from seamark.importers.noted import Noted
+from seamark.importers.problems import Problems
 from seamark.importers.wandb_values import NO_YAML, read_config, read_summary
 
 # As versions of W&B before 0.18 write it, by PyYAML.
@@ -60,14 +60,14 @@ nothing:
 
 
 def config(text):
-    noted = Noted()
-    return read_config(text, noted), noted.sentences()
+    problems = Problems()
+    return read_config(text, problems), problems.sentences()
 
 
 def summary(found, **ends):
-    noted = Noted()
+    problems = Problems()
     text = found if isinstance(found, str) else json.dumps(found)
-    return read_summary(text, ends, noted), noted.sentences()
+    return read_summary(text, ends, problems), problems.sentences()
 
 
 def test_the_config_of_older_versions_is_read():
@@ -145,7 +145,7 @@ def test_the_summary_is_what_no_series_ends_with():
         "_wandb": {"runtime": 12},
     }
 
-    values, noted = summary(found, loss=0.25, accuracy=0.8, epoch=3.0, nan=math.nan)
+    values, problems = summary(found, loss=0.25, accuracy=0.8, epoch=3.0, nan=math.nan)
 
     assert values == {
         "accuracy": 0.9,
@@ -153,7 +153,7 @@ def test_the_summary_is_what_no_series_ends_with():
         "best/epoch": 2,
         "note": "overfits",
     }
-    assert noted == []
+    assert problems == []
 
 
 def test_of_a_summary_not_a_number_is_a_number():

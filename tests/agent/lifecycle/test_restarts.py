@@ -51,8 +51,8 @@ def test_schedulers_say_whether_a_job_was_started_again(variables, expected):
 
 
 def test_who_knows_better_may_say_so():
-    assert resumed_at({}, NOW, said=True) == round(NOW * 1_000_000)
-    assert resumed_at({"SLURM_RESTART_COUNT": "1"}, NOW, said=False) is None
+    assert resumed_at({}, NOW, override=True) == round(NOW * 1_000_000)
+    assert resumed_at({"SLURM_RESTART_COUNT": "1"}, NOW, override=False) is None
 
 
 def test_ranks_that_torchrun_starts_again_say_when_they_were_started():

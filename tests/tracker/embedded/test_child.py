@@ -53,7 +53,7 @@ def supervise(tmp_path, lines):
     started = []
 
     def start(*programs):
-        supervisor = Supervisor(programs, log_folder=tmp_path, say=lines.append)
+        supervisor = Supervisor(programs, log_folder=tmp_path, print_line=lines.append)
         started.append(supervisor)
         supervisor.start()
         return supervisor
@@ -93,7 +93,7 @@ def test_a_child_in_a_loop_is_said_in_one_line_and_tried_ever_less_often(
 
 
 def test_the_pause_grows_and_is_forgotten_after_steady_work(tmp_path, lines):
-    child = Child(program("pass"), log_folder=tmp_path, say=lines.append)
+    child = Child(program("pass"), log_folder=tmp_path, print_line=lines.append)
     longest = child_module.LONGEST_PAUSE_SECONDS
     for pause in (0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, longest, longest):
         child._start_again_at = 0
@@ -145,7 +145,7 @@ def test_a_log_that_grew_too_long_is_put_aside_while_it_is_written(
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr(child_module, "LOG_SIZE_BYTES", 1_000)
-    child = Child(program(SLEEP), log_folder=tmp_path, say=print)
+    child = Child(program(SLEEP), log_folder=tmp_path, print_line=print)
     with (tmp_path / "web.log").open("a") as log:
         log.write("old\n" * 300)
         log.flush()

@@ -267,11 +267,11 @@ def _label(rule: RuleLabel) -> dict[str, object]:
 
 
 def _unanswered(rule: UnansweredRule) -> dict[str, object]:
-    lacks = [lack.signal or lack.description for lack in rule.lacks]
+    missing = [lack.signal or lack.description for lack in rule.lacks]
     supplied_by = [lack.supply for lack in rule.lacks]
     return {
         "rule": rule.name,
         "title": rule.title,
-        "lacks": lacks,
+        "lacks": missing,
         "supplied_by": supplied_by,
     }

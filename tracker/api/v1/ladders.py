@@ -46,12 +46,12 @@ def read_ladders(request: ApiRequest, workspace: str, project: str) -> HttpRespo
     auth=WriterAuth(),
 )
 def write_ladder(
-    request: ApiRequest, workspace: str, project: str, wanted: LadderIn
+    request: ApiRequest, workspace: str, project: str, body: LadderIn
 ) -> HttpResponse:
     """Create the ladder of that name, or replace its steps."""
     found = editable_project(request.auth, workspace, project, to="change ladders")
-    rungs = [RungRequest(rung.run, rung.note) for rung in wanted.rungs]
-    ladder = put_ladder(found, wanted.name, rungs)
+    rungs = [RungRequest(rung.run, rung.note) for rung in body.rungs]
+    ladder = put_ladder(found, body.name, rungs)
     return json_response(_ladder(read_ladder(ladder)))
 
 

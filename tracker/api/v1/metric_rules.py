@@ -97,13 +97,13 @@ def read_rules(request: ApiRequest, workspace: str, project: str) -> HttpRespons
 
 @router.post(WHERE, response=MetricRuleOut, auth=WriterAuth())
 def write_rule(
-    request: ApiRequest, workspace: str, project: str, wanted: MetricRuleIn
+    request: ApiRequest, workspace: str, project: str, body: MetricRuleIn
 ) -> HttpResponse:
     """Create a rule that notifies the caller or, if shared, the project."""
     found = readable_project(request.auth, workspace, project)
     if not may_comment(request.auth):
         raise NotAllowed("create rules")
-    rule = _request(wanted.model_dump())
+    rule = _request(body.model_dump())
     _expect_may_share(request, found, rule)
     made = create_rule(found, rule, user_id=request.auth.user_id, doer=doer_of(request))
     return _one(request, found, made.id)
@@ -119,12 +119,12 @@ def write_change(
     workspace: str,
     project: str,
     rule_id: int,
-    wanted: MetricRuleChangeIn,
+    body: MetricRuleChangeIn,
 ) -> HttpResponse:
     """Change a rule, which closes its open alerts, or pause or resume it."""
     found = readable_project(request.auth, workspace, project)
     rule = editable_rule(request.auth, found, rule_id)
-    given = wanted.model_dump(exclude_unset=True)
+    given = body.model_dump(exclude_unset=True)
     is_paused = given.pop("is_paused", None)
     if not given and is_paused is None:
         raise InvalidInput("The body", "must name at least one field to change")

@@ -179,11 +179,11 @@ def read_many_series(
 
     def draw() -> HttpResponse:
         # One more, to find out whether there is a next page.
-        wanted = _wanted(runs, paths, cursor, page + 1)
-        is_more = len(wanted) > page
-        following = _following(wanted[:page], paths, cursor) if is_more else None
+        requested = _wanted(runs, paths, cursor, page + 1)
+        is_more = len(requested) > page
+        following = _following(requested[:page], paths, cursor) if is_more else None
         lines = read_lines(
-            wanted[:page],
+            requested[:page],
             axis=axis,
             low=low,
             high=high,
@@ -226,9 +226,9 @@ def read_every_point(
     if is_held(request, version):
         return not_modified(version)
 
-    wanted = list(product(runs, dict.fromkeys(paths)))
+    requested = list(product(runs, dict.fromkeys(paths)))
     parts = read_all_points(
-        wanted, axis=axis, low=low, high=high, all_attempts=attempts == "all"
+        requested, axis=axis, low=low, high=high, all_attempts=attempts == "all"
     )
     export = Export(written_points(parts, format))
     return marked(download(StreamingHttpResponse(export), format, "points"), version)
@@ -241,8 +241,8 @@ def _wanted(
     if not paths:
         return every_series(runs, after=_last_series(cursor), limit=limit)
     first = _passed_over(cursor)
-    wanted = [(run, path) for path, run in product(dict.fromkeys(paths), runs)]
-    return wanted[first : first + limit]
+    pairs = [(run, path) for path, run in product(dict.fromkeys(paths), runs)]
+    return pairs[first : first + limit]
 
 
 def _last_series(cursor: str) -> tuple[str, UUID] | None:
@@ -275,8 +275,10 @@ def _following(
 
 def _question(request: ApiRequest) -> list[tuple[str, list[str]]]:
     """Return the query without `since`, which must not affect the version."""
-    asked = {name: values for name, values in request.GET.lists() if name != "since"}
-    return sorted(asked.items())
+    parameters = {
+        name: values for name, values in request.GET.lists() if name != "since"
+    }
+    return sorted(parameters.items())
 
 
 def _address(request: ApiRequest, cursor: int | str) -> str:

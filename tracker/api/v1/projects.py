@@ -115,16 +115,14 @@ def read_projects(request: ApiRequest) -> HttpResponse:
     response=ProjectDetailsOut,
     auth=WriterAuth(),
 )
-def write_project(
-    request: ApiRequest, workspace: str, wanted: ProjectIn
-) -> HttpResponse:
+def write_project(request: ApiRequest, workspace: str, body: ProjectIn) -> HttpResponse:
     """Create a project; it takes the other defaults of the workspace."""
     found = project_making_workspace(request.auth, workspace)
     made = create_project(
         found,
-        ProjectRequest(wanted.name, wanted.description),
+        ProjectRequest(body.name, body.description),
         doer_of(request),
-        is_open=found.projects_are_open if wanted.is_open is None else wanted.is_open,
+        is_open=found.projects_are_open if body.is_open is None else body.is_open,
     )
     return _details(made)
 
@@ -141,11 +139,11 @@ def read_project(request: ApiRequest, workspace: str, project: str) -> HttpRespo
     auth=WriterAuth(),
 )
 def change(
-    request: ApiRequest, workspace: str, project: str, wanted: ProjectChangeIn
+    request: ApiRequest, workspace: str, project: str, body: ProjectChangeIn
 ) -> HttpResponse:
     """Change name, description, owner, retention, price or carbon intensity."""
     found = owned_project(request.auth, workspace, project)
-    given, doer = wanted.model_dump(exclude_unset=True), doer_of(request)
+    given, doer = body.model_dump(exclude_unset=True), doer_of(request)
     if not given:
         raise InvalidInput("The body", "must name at least one field to change")
     with transaction.atomic():
@@ -201,8 +199,8 @@ def delete(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
 def _changed(project: Any, given: dict[str, Any]) -> ProjectRequest:
     owner_id = project.owner_id
     if "owner" in given:
-        who = given["owner"]
-        owner_id = member_to_add(project, who).user_id if who else None
+        owner = given["owner"]
+        owner_id = member_to_add(project, owner).user_id if owner else None
     return ProjectRequest(
         name=given.get("name", project.name),
         description=given.get("description", project.description),

@@ -222,18 +222,18 @@ def values_answer(kind: str, values: Sequence[bytes]) -> list[Any]:
 
 def _stored_file(value: bytes) -> dict[str, object] | None:
     try:
-        said = read_stored_file(value)
+        file = read_stored_file(value)
     except NotAStoredFile:
         return None
     return {
-        "digest": said.digest,
-        "size": said.size,
-        "type": said.media_type,
-        "caption": said.caption,
+        "digest": file.digest,
+        "size": file.size,
+        "type": file.media_type,
+        "caption": file.caption,
         "boxes": [
-            (box.left, box.top, box.right, box.bottom, box.label) for box in said.boxes
+            (box.left, box.top, box.right, box.bottom, box.label) for box in file.boxes
         ],
-        "is_mask": said.is_mask,
+        "is_mask": file.is_mask,
     }
 
 

@@ -75,20 +75,20 @@ def read_comments(request: ApiRequest, run_id: UUID) -> HttpResponse:
 
 
 @router.post("/runs/{uuid:run_id}/comments", response=CommentsOut, auth=WriterAuth())
-def write_comment(request: ApiRequest, run_id: UUID, wanted: CommentIn) -> HttpResponse:
+def write_comment(request: ApiRequest, run_id: UUID, body: CommentIn) -> HttpResponse:
     """Comment on a run or a finding, or answer a comment."""
     run = commentable_run(request.auth, run_id)
     user_id = request.auth.user_id
-    if wanted.answer_to is not None:
-        comment = readable_run_comment(request.auth, run_id, wanted.answer_to)
-        add_answer(comment, wanted.text, user_id=user_id)
+    if body.answer_to is not None:
+        comment = readable_run_comment(request.auth, run_id, body.answer_to)
+        add_answer(comment, body.text, user_id=user_id)
         return _answer(run)
     finding = None
-    if wanted.rule is not None:
-        finding = finding_of_rule(run, wanted.rule)
+    if body.rule is not None:
+        finding = finding_of_rule(run, body.rule)
         if finding is None:
             raise NotFound("finding")
-    add_comment(run, wanted.text, user_id=user_id, about=finding)
+    add_comment(run, body.text, user_id=user_id, about=finding)
     return _answer(run)
 
 
@@ -98,19 +98,19 @@ def write_comment(request: ApiRequest, run_id: UUID, wanted: CommentIn) -> HttpR
     auth=WriterAuth(),
 )
 def write_change(
-    request: ApiRequest, run_id: UUID, run_comment_id: int, wanted: CommentChangeIn
+    request: ApiRequest, run_id: UUID, run_comment_id: int, body: CommentChangeIn
 ) -> HttpResponse:
     """Change one's own text, or resolve or reopen a thread."""
     run = commentable_run(request.auth, run_id)
-    if wanted.text is None and wanted.is_resolved is None:
+    if body.text is None and body.is_resolved is None:
         raise InvalidInput("The body", "must have text or is_resolved")
     with transaction.atomic():
-        if wanted.text is not None:
+        if body.text is not None:
             own = own_run_comment(request.auth, run_id, run_comment_id)
-            change_comment(own, wanted.text)
-        if wanted.is_resolved is not None:
+            change_comment(own, body.text)
+        if body.is_resolved is not None:
             thread = settleable_run_thread(request.auth, run_id, run_comment_id)
-            if wanted.is_resolved:
+            if body.is_resolved:
                 resolve_thread(thread, user_id=request.auth.user_id)
             else:
                 reopen_thread(thread)

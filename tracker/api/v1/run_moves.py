@@ -37,13 +37,13 @@ class MovedOut(Schema):
 
 @router.post("/projects/{slug:workspace}/{slug:project}/move-runs", response=MovedOut)
 def write_moves(
-    request: ApiRequest, workspace: str, project: str, wanted: MoveIn
+    request: ApiRequest, workspace: str, project: str, body: MoveIn
 ) -> HttpResponse:
     """Move ended runs, one by one; `stayed` lists those that cannot move."""
     found = editable_project(request.auth, workspace, project, to="change runs")
-    target = moving_target(request.auth, found, wanted.to)
-    runs = list(dict.fromkeys(wanted.runs))
-    done = move_runs(found, runs, target, doer_of(request), renames=wanted.renames)
+    target = moving_target(request.auth, found, body.to)
+    runs = list(dict.fromkeys(body.runs))
+    done = move_runs(found, runs, target, doer_of(request), renames=body.renames)
     stayed = [
         {"id": each.run_id, "name": each.name, "reason": each.reason}
         for each in done.stayed

@@ -62,12 +62,12 @@ def _has_content(path: Path) -> bool:
         return False
 
 
-def holds_folded(text: str | None, wanted: str) -> bool | None:
+def holds_folded(text: str | None, needle: str) -> bool | None:
     """Return whether a text contains a folded one, ignoring case.
 
     It replaces PostgreSQL's LIKE: SQLite's LIKE ignores case only from A to Z.
     """
-    return None if text is None else wanted in text.casefold()
+    return None if text is None else needle in text.casefold()
 
 
 def matches_pattern(text: str | None, pattern: str) -> bool | None:

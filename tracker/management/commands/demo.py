@@ -92,7 +92,7 @@ class Command(BaseCommand):
             settings.PORT,
             bind=settings.BIND,
             url=settings.PUBLIC_URL,
-            say=self.say,
+            print_line=self.say,
         )
         with server:
             yield server.url, True

@@ -43,7 +43,7 @@ class Command(BaseCommand):
             sys.exit("No runs match.")
 
         done: Counter[Done] = Counter()
-        told = time.monotonic()
+        reported_at = time.monotonic()
         try:
             for each in diagnose_again(
                 runs, only_outdated=options["older_than_rules"], after=after
@@ -52,9 +52,9 @@ class Command(BaseCommand):
                 after = each.run_id
                 if each.done is Done.FAILED:
                     self.stdout.write(f"{each.run_id} {each.name}: failed; see the log")
-                if time.monotonic() - told >= EVERY_SECONDS:
+                if time.monotonic() - reported_at >= EVERY_SECONDS:
                     self.stdout.write(f"{done.total()} of {count} runs, {each.name}")
-                    told = time.monotonic()
+                    reported_at = time.monotonic()
         except KeyboardInterrupt:
             sys.exit(f"Stopped. To continue, add: --after {after}")
         self.stdout.write(

@@ -67,7 +67,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         report = Report(
-            say=self.stdout.write, mutter=self.stderr.write, as_json=options["json"]
+            show=self.stdout.write,
+            show_progress=self.stderr.write,
+            as_json=options["json"],
         )
         try:
             self._refuse_what_is_no_database()

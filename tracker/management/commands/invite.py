@@ -52,14 +52,14 @@ class Command(BaseCommand):
         with refusals_in_words():
             workspace = the_workspace(options["workspace"])
             project = options["project"] and the_project(workspace, options["project"])
-            wanted = InvitationRequest(
+            request = InvitationRequest(
                 role_named(options["role"]),
                 project or None,
                 options["email"],
                 options["expires_days"],
                 options["uses"] or None,
             )
-            secret = invite(workspace, wanted, COMMAND)
+            secret = invite(workspace, request, COMMAND)
         if options["email"] and can_mail():
             self.stderr.write(f"The link is mailed to {options['email']}, too.")
         self.stdout.write(invitation_url(secret, server_url()))

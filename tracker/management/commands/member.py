@@ -93,5 +93,5 @@ class Command(BaseCommand):
         self.stdout.write(f"Done: {action} {member.user.username}.")
 
 
-def _heir(workspace: Workspace, who: str) -> Member | None:
-    return the_member(workspace, who) if who else None
+def _heir(workspace: Workspace, name: str) -> Member | None:
+    return the_member(workspace, name) if name else None

@@ -71,9 +71,9 @@ class Command(BaseCommand):
 
     def create(self, options: dict[str, Any]) -> None:
         workspace = the_workspace(options["workspace"])
-        wanted = actions.ProjectRequest(options["name"], options["description"])
+        request = actions.ProjectRequest(options["name"], options["description"])
         is_open = workspace.projects_are_open and not options["closed"]
-        made = actions.create_project(workspace, wanted, COMMAND, is_open=is_open)
+        made = actions.create_project(workspace, request, COMMAND, is_open=is_open)
         self.stdout.write(made.slug)
 
     def move_run(self, options: dict[str, Any]) -> None:

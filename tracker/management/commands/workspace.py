@@ -60,8 +60,8 @@ class Command(BaseCommand):
 
     def create(self, options: dict[str, Any]) -> None:
         owner = the_user(options["owner"])
-        wanted = WorkspaceRequest(options["name"])
-        self.stdout.write(create_workspace(wanted, owner.id, COMMAND).slug)
+        request = WorkspaceRequest(options["name"])
+        self.stdout.write(create_workspace(request, owner.id, COMMAND).slug)
 
     def rename(self, options: dict[str, Any]) -> None:
         self._change(options["workspace"], name=options["name"])

@@ -66,9 +66,9 @@ class Command(BaseCommand):
         there = [each.name for each in folder.glob("*") if each.is_dir()]
         languages = sorted({settings.LANGUAGE_CODE, *there, *options["languages"]})
         with tempfile.TemporaryDirectory(prefix="seamark-texts-") as name:
-            gathered = _gather(Path(name), folder, languages)
+            locale = _gather(Path(name), folder, languages)
             for language in languages:
-                _bring_home(gathered / language, folder / language)
+                _bring_home(locale / language, folder / language)
                 if language != settings.LANGUAGE_CODE:
                     _compile(folder / language)
 
@@ -76,12 +76,12 @@ class Command(BaseCommand):
 def _gather(copy: Path, folder: Path, languages: list[str]) -> Path:
     """Run Django's command on a copy of the pages; return its folder of languages."""
     shutil.copytree(WEB, copy / WEB.name, ignore=IGNORED)
-    gathered = copy / "locale"
-    gathered.mkdir()
+    locale = copy / "locale"
+    locale.mkdir()
     for language in languages:
         # English is extracted from scratch: a merge would fuzzy-match removed texts.
         if language != settings.LANGUAGE_CODE and (folder / language).exists():
-            shutil.copytree(folder / language, gathered / language)
+            shutil.copytree(folder / language, locale / language)
     names = [part for language in languages for part in ("--locale", language)]
     for domain in DOMAINS:
         _run(
@@ -89,7 +89,7 @@ def _gather(copy: Path, folder: Path, languages: list[str]) -> Path:
             *(*names, *STABLE),
             cwd=copy,
         )
-    return gathered
+    return locale
 
 
 def _bring_home(made: Path, folder: Path) -> None:

@@ -93,12 +93,12 @@ def _title(row: AttributeRow) -> str:
         return gettext("last of %(count)s") % {"count": number(row.count)}
     if row.kind != SERIES:
         return repr(row.value) if isinstance(row.value, float) else ""
-    said = ngettext(
+    template = ngettext(
         "last of %(count)s point; lowest %(lowest)s, highest %(highest)s, mean %(mean)s",
         "last of %(count)s points; lowest %(lowest)s, highest %(highest)s, mean %(mean)s",
         row.count,
     )
-    return said % {
+    return template % {
         "count": number(row.count),
         "lowest": number(row.minimum),
         "highest": number(row.maximum),

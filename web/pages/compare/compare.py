@@ -97,8 +97,8 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     if is_enough and comparison.shown:
         context |= TAB_CONTEXTS[state.tab](comparison)
         if state.tab == "charts":
-            panels, asked = context["arrangement"].panels, context["chart_query"]
-            context |= panels_context(request, found, panels, asked)
+            panels, query = context["arrangement"].panels, context["chart_query"]
+            context |= panels_context(request, found, panels, query)
     return render(request, "compare/compare.html", context)
 
 
@@ -125,9 +125,9 @@ def _values_again(request: PageRequest, comparison: Comparison) -> HttpResponse:
     if tab not in VALUE_TABS or not comparison.shown:
         raise NotFound("runs with values")
     pictured = pictured_runs(comparison)
-    asked = request.get_full_path()
+    address = request.get_full_path()
     news = (
-        version_of_summaries(pictured.runs, asked),
+        version_of_summaries(pictured.runs, address),
         pictured.names,
         comparison.may_resume,
     )
@@ -162,14 +162,14 @@ def _choosable_colours(request: PageRequest, state: CompareState) -> tuple[str, 
 def _states(comparison: Comparison) -> dict[str, Any]:
     """Return the context of the list of runs with their states."""
     state, everyone = comparison.state, comparison.everyone
-    asked = CompareState(runs=state.runs, slots=state.slots)
+    requested = CompareState(runs=state.runs, slots=state.slots)
     return {
         "project": comparison.project,
         "everyone": everyone,
         "run_names": RunNames(each.run.name for each in everyone),
         "is_many": len(everyone) > LISTED_ABOVE,
         "is_long": len(everyone) > SEARCHED_ABOVE,
-        "state_address": asked.address,
+        "state_address": requested.address,
         "is_going_on": any(may_go_on(each.run) for each in everyone),
         "may_be_resumed": any(may_resume(each.run) for each in everyone),
     }
@@ -180,8 +180,8 @@ def _states(comparison: Comparison) -> dict[str, Any]:
 def compare_table(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer one chunk of the side-by-side table."""
     comparison = read_comparison(request, workspace, project)
-    asked = request.get_full_path()
-    news = version_of_summaries(comparison.runs, asked), comparison.is_live
+    address = request.get_full_path()
+    news = version_of_summaries(comparison.runs, address), comparison.is_live
     answer = poll_unless(request, news, lambda: _table_chunk(request, comparison))
     answer["Content-Type"] = "application/json"
     return answer

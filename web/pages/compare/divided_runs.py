@@ -145,8 +145,8 @@ def _told(parts: Sequence[Part]) -> str:
     if all(part.number is not None for part in parts):
         ends = {"first": parts[0].label, "last": parts[-1].label}
         return gettext("%(first)s to %(last)s") % ends
-    said = ngettext("%(count)s other value", "%(count)s other values", len(parts))
-    return said % {"count": len(parts)}
+    template = ngettext("%(count)s other value", "%(count)s other values", len(parts))
+    return template % {"count": len(parts)}
 
 
 def _order(value: Value) -> tuple[int, float, str]:

@@ -50,9 +50,9 @@ def divisions_of(comparison: Comparison) -> Divisions:
     """Return the values by which runs are divided, in one query."""
     state = comparison.state
     chosen = (state.colour, state.dash, state.chart, state.together)
-    wanted = list(dict.fromkeys(filter(None, chosen)))
+    paths = list(dict.fromkeys(filter(None, chosen)))
     seen = seen_by(comparison.actor)
-    columns = read_columns(comparison.runs, wanted, seen) if wanted else []
+    columns = read_columns(comparison.runs, paths, seen) if paths else []
     found = {
         column.dimension: divided(column.label, column.values)
         for column in columns

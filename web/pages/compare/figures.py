@@ -105,14 +105,14 @@ class Wanted:
 def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer the chart of one series path, a line for each run that has it."""
     comparison = read_comparison(request, workspace, project)
-    wanted = _wanted(request.GET)
-    charts = Charts(request, comparison, [wanted])
+    chart = _wanted(request.GET)
+    charts = Charts(request, comparison, [chart])
 
     def draw() -> HttpResponse:
-        [figure] = charts.draw([wanted])
+        [figure] = charts.draw([chart])
         return sent_figure(request, figure, is_live=comparison.is_live)
 
-    return fresh_answer(request, charts.version(wanted), draw)
+    return fresh_answer(request, charts.version(chart), draw)
 
 
 @require_safe
@@ -120,10 +120,10 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
 def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer many charts at once; each `figure` is a query of its own."""
     comparison = read_comparison(request, workspace, project)
-    asked = [_wanted(QueryDict(text)) for text in request.GET.getlist("figure")]
-    lines = sum(len(each.paths) for each in asked) * len(comparison.runs)
-    check_count("figure", len(asked), lines)
-    charts = Charts(request, comparison, asked)
+    requests = [_wanted(QueryDict(text)) for text in request.GET.getlist("figure")]
+    lines = sum(len(each.paths) for each in requests) * len(comparison.runs)
+    check_count("figure", len(requests), lines)
+    charts = Charts(request, comparison, requests)
     return bundle_answer(
         request,
         [
@@ -132,9 +132,9 @@ def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpR
                 charts.version(each),
                 each.since,
             )
-            for each in asked
+            for each in requests
         ],
-        lambda places: charts.draw([asked[place] for place in places]),
+        lambda places: charts.draw([requests[place] for place in places]),
         is_live=comparison.is_live,
     )
 
@@ -155,7 +155,7 @@ class Charts:
     """Charts of one comparison, drawn in one way."""
 
     def __init__(
-        self, request: PageRequest, comparison: Comparison, wanted: Sequence[Wanted]
+        self, request: PageRequest, comparison: Comparison, requests: Sequence[Wanted]
     ) -> None:
         runs = comparison.runs
         self.options = _options(request, comparison.state)
@@ -168,40 +168,40 @@ class Charts:
         places = together.part_of if together else slots
         drawn = zip(runs, names, labels, slots, places, looks, strict=True)
         self.drawn = [DrawnRun(*each) for each in drawn]
-        said = [
+        facts = [
             (each.name, each.label, each.slot, each.line, str(each.look))
             for each in self.drawn
         ]
         is_live = comparison.is_live
         # Read before the points, so that these are never older than the version.
         self.base = version_of(
-            runs, drawn_by(), self.options.query, said, self.is_together, is_live
+            runs, drawn_by(), self.options.query, facts, self.is_together, is_live
         )
-        paths = {path for each in wanted for path in each.paths}
+        paths = {path for each in requests for path in each.paths}
         self.writers = read_writers([run.id for run in runs], paths)
 
-    def version(self, wanted: Wanted) -> str:
-        shown = self._shown_in(wanted)
-        shared = self._shared(wanted, shown)
-        asked = (wanted.paths, wanted.log, str(shown), shared)
-        return versioned((self.base, *asked))
+    def version(self, chart: Wanted) -> str:
+        shown = self._shown_in(chart)
+        shared = self._shared(chart, shown)
+        parameters = (chart.paths, chart.log, str(shown), shared)
+        return versioned((self.base, *parameters))
 
-    def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
+    def draw(self, requests: Sequence[Wanted]) -> list[Figure]:
         """Read the lines of all that are as fine with a handful of statements."""
         alike: dict[int, list[int]] = defaultdict(list)
-        for place, each in enumerate(wanted):
+        for place, each in enumerate(requests):
             lines = len(each.drawn(len(self.drawn))) * len(self.drawn)
             alike[_buckets(lines)].append(place)
         figures: dict[int, Figure] = {}
         for buckets, places in alike.items():
-            some = [wanted[place] for place in places]
+            some = [requests[place] for place in places]
             figures |= zip(places, self._drawn(some, buckets), strict=True)
-        return [figures[place] for place in range(len(wanted))]
+        return [figures[place] for place in range(len(requests))]
 
-    def _drawn(self, wanted: Sequence[Wanted], buckets: int) -> list[Figure]:
+    def _drawn(self, requests: Sequence[Wanted], buckets: int) -> list[Figure]:
         count = len(self.drawn)
         paths = list(
-            dict.fromkeys(path for each in wanted for path in each.drawn(count))
+            dict.fromkeys(path for each in requests for path in each.drawn(count))
         )
         found = read_chart_lines(
             [(each.run, path) for path in paths for each in self.drawn],
@@ -210,7 +210,7 @@ class Charts:
         )
         first = {path: place * count for place, path in enumerate(paths)}
         figures = []
-        for each in wanted:
+        for each in requests:
             drawn = each.drawn(count)
             members = [first[path] + place for path in drawn for place in range(count)]
             lines = replace(
@@ -228,43 +228,43 @@ class Charts:
         return figures
 
     def _shared(
-        self, wanted: Wanted, shown: Sequence[int]
+        self, chart: Wanted, shown: Sequence[int]
     ) -> list[tuple[str, list[int]]]:
         """Return the runs in which several logged to it at once, and their ranks."""
         found = []
         for each in map(self.drawn.__getitem__, shown):
             shared = [
                 self.writers[each.run.id, path]
-                for path in wanted.paths
+                for path in chart.paths
                 if (each.run.id, path) in self.writers
             ]
             if shared:
                 found.append((each.name, [writer.rank for writer in shared[0]]))
         return found
 
-    def _shown_in(self, wanted: Wanted) -> Sequence[int]:
+    def _shown_in(self, chart: Wanted) -> Sequence[int]:
         """Return the places of the runs in a chart, if others have charts of their own."""
-        return self.divisions.shown_in(wanted.part, len(self.drawn))
+        return self.divisions.shown_in(chart.part, len(self.drawn))
 
-    def _overlaid(self, found: ChartLines, wanted: Wanted) -> Figure:
+    def _overlaid(self, found: ChartLines, chart: Wanted) -> Figure:
         """Draw the runs that are in this chart, as high as those of the others."""
-        options, shown = self.options, self._shown_in(wanted)
-        log = options.log != wanted.log
+        options, shown = self.options, self._shown_in(chart)
+        log = options.log != chart.log
         here: list[NamedLine] = []
         everything: list[NamedLine] = []
-        lacking: dict[str, None] = {}
+        without_axis: dict[str, None] = {}
         outside: list[int] = []
         for member, line in enumerate(found.lines):
             series, place = divmod(member, len(self.drawn))
             each = self.drawn[place]
             if line.count and line.run_id not in found.lacking:
-                named = each.named(line, series if len(wanted.paths) > 1 else None)
+                named = each.named(line, series if len(chart.paths) > 1 else None)
                 everything.append(named)
                 if place in shown:
                     here.append(named)
                     outside.append(found.outside[member])
             elif line.count and place in shown:
-                lacking[each.name] = None
+                without_axis[each.name] = None
         if self.is_together:
             here, everything = lines_together(here), lines_together(everything)
         figure = overlay_figure(
@@ -280,8 +280,8 @@ class Charts:
             figure = with_common_range(figure, everything, log=log)
         look = replace(options.look, log=log)
         give_axes(figure, here, look, outside=outside, compared=everything)
-        if lacking:
-            figure["notes"].append(lacking_note(list(lacking), options.over))
+        if without_axis:
+            figure["notes"].append(lacking_note(list(without_axis), options.over))
         return figure
 
 

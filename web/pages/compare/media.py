@@ -97,8 +97,8 @@ def _row_address(comparison: Comparison, path: str) -> str:
     address = reverse("compare-media", args=[project.workspace.slug, project.slug])
     runs = ",".join(str(run.id) for run in comparison.runs)
     slots = ".".join(map(str, comparison.slots))
-    asked = {"runs": runs, "colours": slots, "path": path}
-    return f"{address}?{urlencode(asked, safe=',')}"
+    parameters = {"runs": runs, "colours": slots, "path": path}
+    return f"{address}?{urlencode(parameters, safe=',')}"
 
 
 def _again(comparison: Comparison) -> int:

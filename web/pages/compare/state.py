@@ -201,20 +201,20 @@ class CompareState:
         usual = CompareState()
         return replace(state, **{name: getattr(usual, name) for name in OF_VALUES})
 
-    def changed(self, asked: str) -> str:
+    def changed(self, button: str) -> str:
         """Return the address after a button of the list of runs, such as `hide.3`.
 
         `colour.3.5` gives the run of slot 3 the slot 5.
         """
-        verb, _, rest = asked.partition(".")
-        number, _, wanted = rest.partition(".")
+        verb, _, rest = button.partition(".")
+        number, _, value = rest.partition(".")
         slots = {str(slot): run_id for run_id, slot in self.slot_of.items()}
         if number not in slots:
             return self.address
         match verb:
             case "hide" | "show":
                 return self.with_hidden(int(number), is_hidden=verb == "hide")
-            case "colour" if to := _read_slots(wanted):
+            case "colour" if to := _read_slots(value):
                 return self.with_slot(slots[number], to[0])
             case "pin":
                 return self.with_reference(slots[number])
@@ -370,9 +370,9 @@ def _read_slots(text: str) -> tuple[int, ...]:
 
 
 def _choice(query: QueryDict, name: str) -> str:
-    wanted = query.get(name, "")
+    value = query.get(name, "")
     usual: str = getattr(CompareState(), name)
-    return wanted if wanted in _CHOICES[name] else usual
+    return value if value in _CHOICES[name] else usual
 
 
 def _read_dimensions(paths: Iterable[str]) -> tuple[str, ...]:

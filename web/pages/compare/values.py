@@ -81,8 +81,8 @@ def parallel_context(comparison: Comparison) -> dict[str, Any]:
     seen = seen_by(comparison.actor)
     known = dimensions_of([run.id for run in pictured.runs], seen)
     shown = list(state.dimensions or known.suggested)
-    wanted = [*shown, *filter(None, [state.colour])]
-    columns = read_columns(pictured.runs, wanted, seen)
+    dimensions = [*shown, *filter(None, [state.colour])]
+    columns = read_columns(pictured.runs, dimensions, seen)
     axes = [_axis(column) for column in columns[: len(shown)]]
     colour = _axis(columns[-1]) if state.colour else None
     brushes = {brush.path: [brush.low, brush.high] for brush in state.brushes}
@@ -145,12 +145,12 @@ def compare_scatter(request: PageRequest, workspace: str, project: str) -> HttpR
         x, y = _chosen_axes(comparison, known)
     else:
         x, y = state.x, state.y
-    wanted = (x, y, state.size, state.colour)
-    dimensions = list(dict.fromkeys(filter(None, wanted)))
+    chosen = (x, y, state.size, state.colour)
+    dimensions = list(dict.fromkeys(filter(None, chosen)))
     read = read_columns(pictured.runs, dimensions, seen)
     columns = {column.dimension: column for column in read}
     nothing = Column("", [None] * len(pictured.runs))
-    values = [columns.get(dimension, nothing) for dimension in wanted]
+    values = [columns.get(dimension, nothing) for dimension in chosen]
     points = [
         ScatterRun(str(run.id), name, slot, *row)
         for run, name, slot, row in zip(

@@ -107,8 +107,8 @@ def _runs_said(actor: Actor, project: Any, board: Board) -> str:
         view = shared_view(project, board.run_set.view)
         if view is None:
             return gettext("a view that is gone")
-        said = gettext("the first %(count)s runs of the view “%(view)s”")
-        return said % {"count": board.run_set.first, "view": view.name}
+        template = gettext("the first %(count)s runs of the view “%(view)s”")
+        return template % {"count": board.run_set.first, "view": view.name}
     return said_of(board.run_set)
 
 
@@ -119,22 +119,22 @@ def said_of(run_set: RunSet) -> str:
         return ngettext("%(count)s run", "%(count)s runs", count) % {"count": count}
     is_newest = run_set.order == "-started"
     if run_set.query:
-        said = (
+        text = (
             gettext("the newest %(count)s runs where %(query)s")
             if is_newest
             else gettext("the first %(count)s runs where %(query)s")
         )
     else:
-        said = (
+        text = (
             gettext("the newest %(count)s runs")
             if is_newest
             else gettext("the first %(count)s runs")
         )
-    said %= {"count": run_set.first, "query": run_set.query}
+    text %= {"count": run_set.first, "query": run_set.query}
     if run_set.projects:
         each = gettext("%(runs)s of each of %(projects)s")
-        return each % {"runs": said, "projects": ", ".join(run_set.projects)}
-    return said
+        return each % {"runs": text, "projects": ", ".join(run_set.projects)}
+    return text
 
 
 @require_POST

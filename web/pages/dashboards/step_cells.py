@@ -62,8 +62,8 @@ def step_body(scene: Scene, path: str) -> Body:
     seen = seen_by(scene.actor)
     media = media_at(runs, path, math.inf if scene.at is None else scene.at, seen)
     if not any(media):
-        said = gettext("No run has media, texts or histograms at “%(path)s”.")
-        return Body(problem=said % {"path": path})
+        message = gettext("No run has media, texts or histograms at “%(path)s”.")
+        return Body(problem=message % {"path": path})
     if scene.is_shared and any(medium and medium.items for medium in media):
         # The files are at addresses of runs, which links to a board do not open.
         return Body(problem=gettext("Share links show no media of runs."))
@@ -81,9 +81,9 @@ def step_body(scene: Scene, path: str) -> Body:
     }
     notes = []
     if len(shown) < len(having):
-        said = gettext("The first %(count)s of %(all)s runs are shown.")
-        notes.append(said % {"count": len(shown), "all": len(having)})
-    if lacking := len(scene.runs) - len(having):
-        said = gettext("%(count)s of %(all)s runs have nothing at this path.")
-        notes.append(said % {"count": lacking, "all": len(scene.runs)})
+        message = gettext("The first %(count)s of %(all)s runs are shown.")
+        notes.append(message % {"count": len(shown), "all": len(having)})
+    if empty := len(scene.runs) - len(having):
+        message = gettext("%(count)s of %(all)s runs have nothing at this path.")
+        notes.append(message % {"count": empty, "all": len(scene.runs)})
     return Body("widgets/step_cells.html", context, notes=notes)

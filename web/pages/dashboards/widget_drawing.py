@@ -162,10 +162,16 @@ def figure_answer(
         found = draw_figure(scene, settings, view)
         return figure_response(request, found.figure, is_live=found.is_live)
 
-    asked = sorted(item for item in request.GET.lists() if item[0] != "since")
+    parameters = sorted(item for item in request.GET.lists() if item[0] != "since")
     names = list(scene.names.values())
     version = version_of(
-        scene.runs, drawn_by(), request.path, asked, names, scene.shown.is_live, widget
+        scene.runs,
+        drawn_by(),
+        request.path,
+        parameters,
+        names,
+        scene.shown.is_live,
+        widget,
     )
 
     def draw() -> HttpResponse:
@@ -251,19 +257,19 @@ def _run_notes(scene: Scene) -> list[str]:
         return []
     notes = [_projects_gone(shown.gone)] if shown.gone else []
     if shown.missing_count:
-        said = ngettext(
+        template = ngettext(
             "%(count)s run is in the trash or deleted, or you may not see it.",
             "%(count)s runs are in the trash or deleted, or you may not see them.",
             shown.missing_count,
         )
-        notes.append(said % {"count": shown.missing_count})
+        notes.append(template % {"count": shown.missing_count})
     return notes
 
 
 def _projects_gone(slugs: Sequence[str]) -> str:
-    said = ngettext(
+    template = ngettext(
         "There is no project “%(names)s” in this workspace, or you may not see it.",
         "There are no projects “%(names)s” in this workspace, or you may not see them.",
         len(slugs),
     )
-    return said % {"names": "”, “".join(slugs)}
+    return template % {"names": "”, “".join(slugs)}

@@ -103,9 +103,9 @@ class Scene:
         """Return these attributes of the runs, as far as the actor may see them."""
         found = attribute_values([run.id for run in runs], paths)
         seen = seen_attributes(self.actor, found)
-        held = {path for rows in found.values() for path in rows}
+        present = {path for rows in found.values() for path in rows}
         shown = {path for rows in seen.values() for path in rows}
-        return SeenValues(seen, frozenset(held - shown))
+        return SeenValues(seen, frozenset(present - shown))
 
     def fields(
         self, runs: Sequence[Any], names: Collection[str]
@@ -184,10 +184,10 @@ def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_number(each: Field, value: Any) -> None:
-    wanted = f"must be a number from {each.lowest} to {each.highest}"
+    message = f"must be a number from {each.lowest} to {each.highest}"
     try:
         number = float(value or each.lowest)
     except ValueError as error:
-        raise InvalidInput(each.label, wanted) from error
+        raise InvalidInput(each.label, message) from error
     if not float(each.lowest) <= number <= float(each.highest):
-        raise InvalidInput(each.label, wanted)
+        raise InvalidInput(each.label, message)

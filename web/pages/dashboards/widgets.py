@@ -175,8 +175,8 @@ def place(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpRespo
     """Move or resize a widget."""
     found = editable_dashboard(request.actor, dashboard_id)
     try:
-        wanted = read_place(request.POST)
-        place_widget(found, widget_id, wanted, **_by(request))
+        position = read_place(request.POST)
+        place_widget(found, widget_id, position, **_by(request))
     except Refused as refusal:
         return _refused(request, found, refusal, ON_BOARD)
     return _done(request, found)

@@ -114,8 +114,8 @@ def first_key(request: PageRequest) -> HttpResponse:
     """Make a key for logging, and show it once within the lines to copy."""
     member = own_membership(request.actor, request.POST.get("workspace", ""))
     expires_at = timezone.now() + timedelta(days=KEY_DAYS)
-    wanted = KeyRequest(FIRST_KEY, Scope.LOG, expires_at)
-    secret = create_key(member, wanted, doer_of(request)).secret
+    fields = KeyRequest(FIRST_KEY, Scope.LOG, expires_at)
+    secret = create_key(member, fields, doer_of(request)).secret
     project = request.POST.get("project", "")
     return _start(request, secret=secret, project=project)
 

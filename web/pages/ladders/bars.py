@@ -15,9 +15,9 @@ def counts_examples(ladder: LadderView) -> bool:
     return bool(known) and all(step.examples_per_step for step in known)
 
 
-def unit_of(ladder: LadderView, asked: str) -> str:
+def unit_of(ladder: LadderView, requested: str) -> str:
     """Bars are per example, so that batch sizes compare, where examples are counted."""
-    return EXAMPLE if asked != STEP and counts_examples(ladder) else STEP
+    return EXAMPLE if requested != STEP and counts_examples(ladder) else STEP
 
 
 def bars_of(ladder: LadderView, unit: str) -> list[Bar]:

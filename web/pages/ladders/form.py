@@ -56,8 +56,8 @@ def read_form(posted: QueryDict, project: Any) -> LadderForm:
     """Parse the form, and apply the pressed button to its rows."""
     # Links with runs have no notes yet.
     pairs = zip_longest(posted.getlist("run"), posted.getlist("note"), fillvalue="")
-    wanted = [(run_id, note) for text, note in pairs if (run_id := as_id(text))]
-    rows = rows_of(project, wanted[:RUNGS_AT_MOST])
+    steps = [(run_id, note) for text, note in pairs if (run_id := as_id(text))]
+    rows = rows_of(project, steps[:RUNGS_AT_MOST])
     form = LadderForm(name=posted.get("name", ""), rows=rows)
 
     button, _, run = posted.get("do", SAVE).partition(":")
@@ -81,12 +81,12 @@ class Start:
     left_out: int = 0
 
 
-def read_start(asked: QueryDict, project: Any) -> Start:
+def read_start(query: QueryDict, project: Any) -> Start:
     """Read which runs are meant: those of a tag, or those named one by one."""
-    if tag := asked.get("tag", "").strip():
+    if tag := query.get("tag", "").strip():
         ids, left_out = runs_with_tag(project.id, tag, limit=RUNGS_AT_MOST)
         return Start(ids, tag, left_out)
-    ids = read_ids(asked.get("runs", ""))
+    ids = read_ids(query.get("runs", ""))
     return Start(ids[:RUNGS_AT_MOST], left_out=max(0, len(ids) - RUNGS_AT_MOST))
 
 
@@ -104,9 +104,9 @@ def _shortened(name: str) -> str:
     return name if len(name) <= LONGEST_END else f"{name[: LONGEST_END - 1]}…"
 
 
-def rows_of(project: Any, wanted: Sequence[tuple[UUID, str]]) -> tuple[FormRow, ...]:
+def rows_of(project: Any, steps: Sequence[tuple[UUID, str]]) -> tuple[FormRow, ...]:
     """Name the runs; those that are not there to be read are left out."""
-    notes = dict(wanted)
+    notes = dict(steps)
     return tuple(
         FormRow(run.id, run.name, run.state, silent_for(run), notes[run.id])
         for run in runs_of(project, list(notes))

@@ -152,8 +152,8 @@ def note(request: PageRequest, ladder_id: UUID, run_id: UUID) -> HttpResponse:
     found = editable_ladder(request.actor, ladder_id)
     set_note(found, run_id, request.POST.get("note", ""))
     tell(request, gettext("The note is kept."))
-    asked = request.GET.urlencode()
-    address = reverse("ladder", args=[ladder_id]) + (f"?{asked}" if asked else "")
+    query = request.GET.urlencode()
+    address = reverse("ladder", args=[ladder_id]) + (f"?{query}" if query else "")
     return HttpResponseRedirect(f"{address}#rung-{run_id}")
 
 
@@ -250,5 +250,5 @@ def _per(request: PageRequest, view: LadderView) -> str:
 
 
 def _query(view: LadderView, per: str) -> str:
-    wanted = {"stage": view.stage, "quality": view.quality_path, "per": per}
-    return urlencode({name: value for name, value in wanted.items() if value})
+    parameters = {"stage": view.stage, "quality": view.quality_path, "per": per}
+    return urlencode({name: value for name, value in parameters.items() if value})

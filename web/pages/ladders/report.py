@@ -110,18 +110,18 @@ def sentence_of(ladder: LadderView) -> str:
         baseline = gettext("the baseline “%(name)s”") % {"name": climb.from_label}
     named = {"changes": changes, "last": climb.to_label, "baseline": baseline}
     if change.verdict is Verdict.SAME:
-        said = gettext(
+        template = gettext(
             "After %(changes)s, “%(last)s” is about as fast as %(baseline)s."
         )
-        return said % named
+        return template % named
     times = {"times": number(float(f"{change.ratio:.2g}"))}
     if climb.biggest is None or count <= 1:
         return gettext(FASTER) % {**named, **times}
     biggest = {"rungs": quoted(climb.biggest_labels)}
     if climb.rivals:
-        said = gettext(FASTER_BY_RIVALS)
+        template = gettext(FASTER_BY_RIVALS)
     elif climb.did_most:
-        said = gettext(FASTER_BY_MOST)
+        template = gettext(FASTER_BY_MOST)
     else:
-        said = gettext(FASTER_BY_LARGEST)
-    return said % {**named, **times, **biggest}
+        template = gettext(FASTER_BY_LARGEST)
+    return template % {**named, **times, **biggest}

@@ -128,8 +128,10 @@ class RungCard:
         if step is None or step.cpu_cores is None:
             return ""
         cores = number(float(f"{step.cpu_cores:.2g}"))
-        said = ngettext("%(count)s core", "%(count)s cores", 1 if cores == "1" else 2)
-        return said % {"count": cores}
+        template = ngettext(
+            "%(count)s core", "%(count)s cores", 1 if cores == "1" else 2
+        )
+        return template % {"count": cores}
 
     @property
     def gpu(self) -> str:
@@ -249,8 +251,8 @@ class RungCard:
             return ""
         if outcome is Outcome.UNTRIED:
             return str(UNTRIED)
-        said = FIXED_TOO if outcome is Outcome.BEYOND_BOUND else FIXED
-        return said[promise.is_fixed] % {"outcome": outcome}
+        templates = FIXED_TOO if outcome is Outcome.BEYOND_BOUND else FIXED
+        return templates[promise.is_fixed] % {"outcome": outcome}
 
     @property
     def stage_lags(self) -> str:
@@ -264,17 +266,17 @@ class RungCard:
             return ""
         took = {"before": duration(before), "after": duration(after)}
         if self.rung.stage_grown is None:
-            said = gettext(
+            template = gettext(
                 "The stage took %(before)s before and %(after)s now:"
                 " the time gained in steps was lost elsewhere."
             )
-            return said % took
+            return template % took
         use, seconds = self.rung.stage_grown
-        said = gettext(
+        template = gettext(
             "The stage took %(before)s before and %(after)s now:"
             " %(use)s took %(longer)s longer."
         )
-        return said % {**took, "use": LABELS[use], "longer": duration(seconds)}
+        return template % {**took, "use": LABELS[use], "longer": duration(seconds)}
 
     @property
     def loss_name(self) -> str:
@@ -291,10 +293,10 @@ class RungCard:
             found.append(_level(after, level))
         if level := learned.at_equal_examples:
             count = round(level.at)
-            said = ngettext(
+            template = ngettext(
                 "after %(count)s example", "after %(count)s examples", count
             )
-            found.append(_level(said % {"count": number(count)}, level))
+            found.append(_level(template % {"count": number(count)}, level))
         return found
 
     def parts(self, *, per_example: bool) -> list[tuple[str, float]]:
@@ -339,12 +341,12 @@ def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
 def _level(where: str, level: Level) -> ShownLevel:
     kind = "worse" if level.is_worse else "better" if level.is_better else "same"
     margin = f"± {number(float(f'{level.margin:.2g}'))}"
-    said = {
+    template = {
         "worse": gettext("worse, %(margin)s"),
         "better": gettext("better, %(margin)s"),
         "same": gettext("no measurable change, %(margin)s"),
     }[kind]
-    change = said % {"margin": margin}
+    change = template % {"margin": margin}
     before, after = (
         number(float(f"{value:.4g}")) for value in (level.before, level.after)
     )

@@ -115,16 +115,16 @@ def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
 
 def _shortened(before: float | None, after: float | None) -> tuple[str, str, str]:
     """Return two durations, and by how much the second is shorter."""
-    said = ""
+    change = ""
     if before and after:
         ratio = before / after
         if ratio >= 1 + MODERATE_CHANGE:
-            said = gettext("%(factor)s shorter") % {"factor": factor(ratio)}
+            change = gettext("%(factor)s shorter") % {"factor": factor(ratio)}
         elif ratio <= 1 - MODERATE_CHANGE:
-            said = gettext("%(factor)s longer") % {"factor": factor(1 / ratio)}
+            change = gettext("%(factor)s longer") % {"factor": factor(1 / ratio)}
         else:
-            said = gettext("about as long")
-    return duration(before), duration(after), said
+            change = gettext("about as long")
+    return duration(before), duration(after), change
 
 
 def _gone_for_good(cards: Sequence[RungCard]) -> set[tuple[str, str]]:

@@ -72,9 +72,9 @@ def audit_csv(request: PageRequest, workspace: str) -> HttpResponseBase:
 
 
 # Any: a row of the workspaces table, which pages do not import.
-def _rows(workspace: Any, wanted: AuditFilter) -> Iterator[Row]:
+def _rows(workspace: Any, filters: AuditFilter) -> Iterator[Row]:
     yield COLUMNS
-    for entry in every_entry(workspace, wanted):
+    for entry in every_entry(workspace, filters):
         yield (
             entry.at.isoformat(),
             entry.actor,
@@ -87,13 +87,13 @@ def _rows(workspace: Any, wanted: AuditFilter) -> Iterator[Row]:
 
 def _filter(query: QueryDict) -> AuditFilter:
     user, until = query.get("user", ""), _day(query.get("until", ""), "until")
-    wanted = AuditFilter(
+    filters = AuditFilter(
         user_id=whole_number(user, "user") if user else None,
         action=query.get("action", "")[:60].replace("\0", ""),
         since=_day(query.get("since", ""), "since"),
     )
     # The last day counts whole.
-    return replace(wanted, until=until + timedelta(days=1)) if until else wanted
+    return replace(filters, until=until + timedelta(days=1)) if until else filters
 
 
 def _day(text: str, field: str) -> datetime | None:

@@ -24,8 +24,8 @@ def change_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     is_on = _is_on(request)
     follow_run(run, user_id=request.actor.user_id, is_on=is_on)
     _say(request, is_on=is_on)
-    asked = request.POST.get("next") or reverse("run", args=[run_id])
-    return HttpResponseRedirect(local_path(request, asked))
+    address = request.POST.get("next") or reverse("run", args=[run_id])
+    return HttpResponseRedirect(local_path(request, address))
 
 
 @require_POST
@@ -46,5 +46,5 @@ def _is_on(request: PageRequest) -> bool:
 
 
 def _say(request: PageRequest, *, is_on: bool) -> None:
-    said = gettext("Following.") if is_on else gettext("Unfollowed.")
-    tell(request, said)
+    message = gettext("Following.") if is_on else gettext("Unfollowed.")
+    tell(request, message)

@@ -90,8 +90,8 @@ def reactivate(request: PageRequest, workspace: str, member_id: int) -> HttpResp
 def offboard(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
     member = managed_member(request.actor, workspace, member_id)
     try:
-        heir = heir_of(member, request.POST.get("heir", ""))
-        actions.offboard(member, doer_of(request), heir)
+        successor = heir_of(member, request.POST.get("heir", ""))
+        actions.offboard(member, doer_of(request), successor)
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
     text = gettext(
@@ -106,8 +106,8 @@ def offboard(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
 def remove(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
     member = managed_member(request.actor, workspace, member_id)
     try:
-        heir = heir_of(member, request.POST.get("heir", ""))
-        actions.remove(member, doer_of(request), heir)
+        successor = heir_of(member, request.POST.get("heir", ""))
+        actions.remove(member, doer_of(request), successor)
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s is no longer a member.")

@@ -66,15 +66,15 @@ def bell(request: PageRequest) -> HttpResponse:
 def inbox(request: PageRequest) -> HttpResponse:
     kind, cursor = request.GET.get("kind", ""), request.GET.get("cursor", "")
     page = inbox_page(request.actor, kind=kind, cursor=cursor)
-    asked = {"kind": kind} if kind in KINDS else {}
+    query = {"kind": kind} if kind in KINDS else {}
     context = {
         "rows": page.rows,
         "has_unread": any(not row.is_read for row in page.rows),
         "kind": kind,
         "kinds": KINDS.items(),
         "is_first": not cursor,
-        "here": f"{reverse('inbox')}?{urlencode(asked)}" if asked else reverse("inbox"),
-        "older": _older(asked, page.cursor),
+        "here": f"{reverse('inbox')}?{urlencode(query)}" if query else reverse("inbox"),
+        "older": _older(query, page.cursor),
     }
     if request.htmx:
         text = render_to_string("people/_inbox.html", context, request=request)
@@ -115,7 +115,7 @@ def mark_all(request: PageRequest) -> HttpResponse:
 def notification_settings(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         return _settings_page(request)
-    wanted = SettingsRequest(
+    fields = SettingsRequest(
         mail_kinds=request.POST.getlist("mail"),
         webhook_kinds=request.POST.getlist("webhook"),
         mail_schedule=request.POST.get("schedule", ""),
@@ -124,9 +124,9 @@ def notification_settings(request: PageRequest) -> HttpResponse:
         webhook_address=request.POST.get("address", ""),
     )
     try:
-        change_settings(request.actor.user_id, wanted)
+        change_settings(request.actor.user_id, fields)
     except InvalidInput as error:
-        return _settings_page(request, error=str(error), typed=wanted)
+        return _settings_page(request, error=str(error), typed=fields)
     tell(request, gettext("Settings saved."))
     return HttpResponseRedirect(reverse("notifications"))
 
@@ -153,21 +153,21 @@ def test_mail(request: PageRequest) -> HttpResponse:
         address = notifications.send_test_mail(request.actor.user_id)
     except InvalidInput as error:
         return _settings_page(request, error=str(error))
-    said = gettext("Test message sent to %(address)s.") % {"address": address}
-    tell(request, said)
+    template = gettext("Test message sent to %(address)s.") % {"address": address}
+    tell(request, template)
     return HttpResponseRedirect(reverse("notifications"))
 
 
-def _older(asked: dict[str, str], cursor: str) -> str:
+def _older(query: dict[str, str], cursor: str) -> str:
     if not cursor:
         return ""
-    return f"{reverse('inbox')}?{urlencode({**asked, 'cursor': cursor})}"
+    return f"{reverse('inbox')}?{urlencode({**query, 'cursor': cursor})}"
 
 
 def _back_to_inbox(request: PageRequest) -> HttpResponse:
     kind = request.POST.get("kind", "")
-    asked = f"?{urlencode({'kind': kind})}" if kind in KINDS else ""
-    return HttpResponseRedirect(reverse("inbox") + asked)
+    query = f"?{urlencode({'kind': kind})}" if kind in KINDS else ""
+    return HttpResponseRedirect(reverse("inbox") + query)
 
 
 def _settings_page(

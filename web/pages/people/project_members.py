@@ -41,10 +41,10 @@ def project_members_page(
     if request.method != "POST":
         return _page(request, readable_project(request.actor, workspace, project))
     found = shared_project(request.actor, workspace, project)
-    who = request.POST.get("who", "")
+    name = request.POST.get("who", "")
     try:
         role = role_named(request.POST.get("role", ""))
-        member = member_to_add(found, who)
+        member = member_to_add(found, name)
         set_project_role(found, member, role, doer_of(request))
     except NotFound:
         error = InvalidInput("who", gettext("must be a member of this workspace"))

@@ -63,11 +63,11 @@ def new(request: PageRequest) -> HttpResponse:
     require_workspace_maker(request.actor)
     if request.method != "POST":
         return render(request, "people/new_workspace.html", {"typed": {}})
-    wanted = WorkspaceRequest(
+    fields = WorkspaceRequest(
         request.POST.get("name", ""), request.POST.get("description", "")
     )
     try:
-        made = create_workspace(wanted, request.actor.user_id, doer_of(request))
+        made = create_workspace(fields, request.actor.user_id, doer_of(request))
     except InvalidInput as error:
         context = {"typed": request.POST, "error": error}
         return render(request, "people/new_workspace.html", context, status=400)

@@ -26,46 +26,46 @@ WORDS = {
 
 
 # Any: a row of one of four tables, which pages do not import.
-def delete_with_way_back(request: PageRequest, kind: str, thing: Any) -> None:
+def delete_with_way_back(request: PageRequest, kind: str, item: Any) -> None:
     """Move a thing to the trash, and offer to undo that on the next page."""
-    delete_made(thing, user_id=request.actor.user_id)
-    said = gettext("%(name)s is in the trash; runs stay where they are.")
-    undo = reverse("deleted-restore", args=[kind, thing.id])
-    tell(request, said % {"name": quoted(thing.name)}, undo=undo)
+    delete_made(item, user_id=request.actor.user_id)
+    template = gettext("%(name)s is in the trash; runs stay where they are.")
+    undo = reverse("deleted-restore", args=[kind, item.id])
+    tell(request, template % {"name": quoted(item.name)}, undo=undo)
 
 
 @require_POST
 @signed_in
 def restore(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
-    thing = deleted_thing(request.actor, kind, thing_id)
-    before = thing.name
-    restore_made(thing)
-    said = (
+    item = deleted_thing(request.actor, kind, thing_id)
+    before = item.name
+    restore_made(item)
+    template = (
         gettext("%(name)s is back from the trash.")
-        if thing.name == before
+        if item.name == before
         else gettext("It is back as %(name)s, as its name was taken meanwhile.")
     )
-    tell(request, said % {"name": quoted(thing.name)})
-    return HttpResponseRedirect(_address(kind, thing))
+    tell(request, template % {"name": quoted(item.name)})
+    return HttpResponseRedirect(_address(kind, item))
 
 
 @require_POST
 @signed_in
 def delete(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
     """Delete a trashed object permanently."""
-    thing = doomed_thing(request.actor, kind, thing_id)
-    name, project = thing.name, thing.project
-    delete_made_for_good(thing)
-    said = gettext("%(name)s is deleted for good.")
-    tell(request, said % {"name": quoted(name)})
+    item = doomed_thing(request.actor, kind, thing_id)
+    name, project = item.name, item.project
+    delete_made_for_good(item)
+    template = gettext("%(name)s is deleted for good.")
+    tell(request, template % {"name": quoted(name)})
     return HttpResponseRedirect(
         reverse("trash", args=[project.workspace.slug, project.slug])
     )
 
 
-def _address(kind: str, thing: Any) -> str:
+def _address(kind: str, item: Any) -> str:
     if kind != "view":
-        return reverse(kind, args=[thing.id])
-    project = thing.project
+        return reverse(kind, args=[item.id])
+    project = item.project
     runs = reverse("runs", args=[project.workspace.slug, project.slug])
-    return f"{runs}?view={thing.id}"
+    return f"{runs}?view={item.id}"

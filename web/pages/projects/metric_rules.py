@@ -44,16 +44,16 @@ def new_rule(request: PageRequest, workspace: str, project: str) -> HttpResponse
         raise NotAllowed("create rules")
     if request.method != "POST":
         return _page(request, found, typed=_asked(request))
-    wanted = _typed(request)
+    fields = _typed(request)
     try:
         if "test" in request.POST:
-            return _tested(request, found, wanted)
-        _expect_may_share(request, found, wanted)
+            return _tested(request, found, fields)
+        _expect_may_share(request, found, fields)
         metric_rules.create_rule(
-            found, wanted, user_id=request.actor.user_id, doer=doer_of(request)
+            found, fields, user_id=request.actor.user_id, doer=doer_of(request)
         )
     except InvalidInput as error:
-        return _page(request, found, typed=wanted, error=str(error))
+        return _page(request, found, typed=fields, error=str(error))
     tell(request, gettext("Rule created."))
     return _back(workspace, project)
 
@@ -69,14 +69,14 @@ def rule(
         return _page(
             request, found, typed=metric_rules.stored_request(stored), rule=stored
         )
-    wanted = _typed(request)
+    fields = _typed(request)
     try:
         if "test" in request.POST:
-            return _tested(request, found, wanted, rule=stored)
-        _expect_may_share(request, found, wanted)
-        metric_rules.change_rule(stored, wanted, doer_of(request))
+            return _tested(request, found, fields, rule=stored)
+        _expect_may_share(request, found, fields)
+        metric_rules.change_rule(stored, fields, doer_of(request))
     except InvalidInput as error:
-        return _page(request, found, typed=wanted, rule=stored, error=str(error))
+        return _page(request, found, typed=fields, rule=stored, error=str(error))
     tell(request, gettext("Rule saved."))
     return _back(workspace, project)
 
@@ -109,8 +109,8 @@ def _back(workspace: str, project: str) -> HttpResponse:
 
 
 # Any: a row of the projects table, which pages do not import.
-def _expect_may_share(request: PageRequest, project: Any, wanted: RuleRequest) -> None:
-    if wanted.is_shared and not may_edit(request.actor, project):
+def _expect_may_share(request: PageRequest, project: Any, fields: RuleRequest) -> None:
+    if fields.is_shared and not may_edit(request.actor, project):
         raise NotAllowed("create rules for the whole project")
 
 
@@ -137,11 +137,11 @@ def _read(given: Any) -> RuleRequest:
 
 
 def _tested(
-    request: PageRequest, project: Any, wanted: RuleRequest, *, rule: Any = None
+    request: PageRequest, project: Any, fields: RuleRequest, *, rule: Any = None
 ) -> HttpResponse:
-    checked = metric_rules.checked_rule(project, wanted)
+    checked = metric_rules.checked_rule(project, fields)
     rows = tested_on_past_runs(checked)
-    return _page(request, project, typed=wanted, rule=rule, tested=rows)
+    return _page(request, project, typed=fields, rule=rule, tested=rows)
 
 
 def _page(

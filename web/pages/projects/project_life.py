@@ -33,12 +33,12 @@ def new(request: PageRequest, workspace: str) -> HttpResponse:
     found = project_making_workspace(request.actor, workspace)
     if request.method != "POST":
         return _new_page(request, found)
-    wanted = ProjectRequest(
+    fields = ProjectRequest(
         request.POST.get("name", ""), request.POST.get("description", "")
     )
     is_open = request.POST.get("access") != "chosen"
     try:
-        project = create_project(found, wanted, doer_of(request), is_open=is_open)
+        project = create_project(found, fields, doer_of(request), is_open=is_open)
     except InvalidInput as error:
         return _new_page(request, found, error=error)
     return redirect("runs", workspace, project.slug)
@@ -49,13 +49,13 @@ def new(request: PageRequest, workspace: str) -> HttpResponse:
 def change(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     owner = request.POST.get("owner", "")
-    wanted = ProjectRequest(
+    fields = ProjectRequest(
         name=request.POST.get("name", ""),
         description=request.POST.get("description", ""),
         owner_id=whole_number(owner, "owner") if owner else None,
     )
     try:
-        change_project(found, wanted, doer_of(request))
+        change_project(found, fields, doer_of(request))
     except InvalidInput as error:
         found.refresh_from_db()
         return settings_page(request, found, error=error)

@@ -77,12 +77,12 @@ def _outlived(project: Any) -> str:
     count = expired_count(project)
     if not count:
         return ""
-    said = ngettext(
+    template = ngettext(
         "%(count)s run has been silent for longer and will soon be in the trash.",
         "%(count)s runs have been silent for longer and will soon be in the trash.",
         count,
     )
-    return said % {"count": number(count)}
+    return template % {"count": number(count)}
 
 
 def _days(typed: str) -> int | None:

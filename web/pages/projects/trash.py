@@ -55,7 +55,7 @@ def trash(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "may_own": owns,
         "page": page,
         "made": made,
-        "made_things": [(thing, WORDS[thing.kind]) for thing in made.things],
+        "made_things": [(item, WORDS[item.kind]) for item in made.things],
         "trash_days": TRASH_DAYS,
         "pages_of_runs": _pages(request, "offset", offset, len(page.runs), page.total),
         "pages_of_made": _pages(

@@ -42,12 +42,16 @@ class TrendChart:
 
 def trend_chart(trend: Trend) -> TrendChart:
     """Lay the periods out; the tallest column fills the chart."""
-    held = [period.ledger.seconds if period.ledger else 0.0 for period in trend.periods]
-    tallest = max(held, default=0.0)
-    step = 1 / max(1, len(held))
-    every = -(-len(held) // MAX_LABELS)
+    seconds_per_period = [
+        period.ledger.seconds if period.ledger else 0.0 for period in trend.periods
+    ]
+    tallest = max(seconds_per_period, default=0.0)
+    step = 1 / max(1, len(seconds_per_period))
+    every = -(-len(seconds_per_period) // MAX_LABELS)
     columns = []
-    for index, (period, seconds) in enumerate(zip(trend.periods, held, strict=True)):
+    for index, (period, seconds) in enumerate(
+        zip(trend.periods, seconds_per_period, strict=True)
+    ):
         parts, top = [], 1.0
         for part in period.ledger.parts if period.ledger else ():
             height = part.seconds / tallest
@@ -64,7 +68,7 @@ def trend_chart(trend: Trend) -> TrendChart:
                 computing_share=period.ledger.computing_share
                 if period.ledger
                 else None,
-                has_label=(len(held) - 1 - index) % every == 0,
+                has_label=(len(seconds_per_period) - 1 - index) % every == 0,
             )
         )
     return TrendChart(trend.is_weekly, columns, tallest)

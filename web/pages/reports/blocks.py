@@ -46,34 +46,34 @@ def key_of(text: str) -> str:
 
 def read_block(text: str, kinds: Mapping[str, Kind]) -> Block:
     """Read a block; raise InvalidInput in words that its writer can act on."""
-    said = _lines(text)
-    name = _one(said, "widget")
+    fields = _lines(text)
+    name = _one(fields, "widget")
     kind = kinds.get(name)
     if kind is None or not kind.is_for_reports:
         known = ", ".join(each for each, of in kinds.items() if of.is_for_reports)
         raise InvalidInput("widget", f"must be one of {known}")
     known_names = {field.name for field in kind.fields} | {*OF_WIDGET, *OF_RUNS}
-    strange = [each for each in said if each not in known_names]
+    strange = [each for each in fields if each not in known_names]
     if strange:
         raise InvalidInput(f"“{strange[0]}”", f"is nothing that a {name} knows")
 
     plain = {
-        field.name: said[field.name] if field.is_list else _value(said, field)
+        field.name: fields[field.name] if field.is_list else _value(fields, field)
         for field in kind.fields
-        if field.name in said
+        if field.name in fields
     }
-    height = _one(said, "height") or kind.height
+    height = _one(fields, "height") or kind.height
     widget = checked(
         {
             "id": key_of(text),
             "kind": name,
-            "title": _one(said, "title"),
+            "title": _one(fields, "title"),
             "place": {"width": 12, "height": min(int(_whole(height)), MAX_HEIGHT)},
             "settings": settings_of(kind, plain),
         },
         Widget,
     )
-    return Block(widget.id, widget, _run_set(said))
+    return Block(widget.id, widget, _run_set(fields))
 
 
 def written(widget: Widget, run_set: RunSet, kind: Kind) -> str:
@@ -108,7 +108,7 @@ def _written_runs(run_set: RunSet) -> list[tuple[str, str]]:
 
 
 def _lines(text: str) -> dict[str, list[str]]:
-    said: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > MAX_LINES:
         raise InvalidInput("the widget", f"must have at most {MAX_LINES} lines")
@@ -118,27 +118,27 @@ def _lines(text: str) -> dict[str, list[str]]:
             raise InvalidInput(
                 f"“{line.strip()[:60]}”", "must be a name, a colon and a value"
             )
-        said.setdefault(name.strip(), []).append(_unquoted(value.strip()))
-    return said
+        fields.setdefault(name.strip(), []).append(_unquoted(value.strip()))
+    return fields
 
 
-def _one(said: Mapping[str, Sequence[str]], name: str) -> str:
-    return said.get(name, [""])[-1]
+def _one(fields: Mapping[str, Sequence[str]], name: str) -> str:
+    return fields.get(name, [""])[-1]
 
 
-def _value(said: Mapping[str, Sequence[str]], field: Field) -> Any:
-    text = _one(said, field.name)
+def _value(fields: Mapping[str, Sequence[str]], field: Field) -> Any:
+    text = _one(fields, field.name)
     return text.lower() in ("yes", "true", "1") if field.input == "check" else text
 
 
-def _run_set(said: Mapping[str, Sequence[str]]) -> RunSet:
+def _run_set(fields: Mapping[str, Sequence[str]]) -> RunSet:
     plain: dict[str, Any] = {
-        name: _one(said, name) for name in OF_FOUND if name in said
+        name: _one(fields, name) for name in OF_FOUND if name in fields
     }
-    if "run" in said:
-        plain["runs"] = [run for run in said["run"] if run]
-    if "project" in said:
-        plain["projects"] = said["project"]
+    if "run" in fields:
+        plain["runs"] = [run for run in fields["run"] if run]
+    if "project" in fields:
+        plain["projects"] = fields["project"]
     return checked(plain, RunSet, typed=True)
 
 

@@ -100,12 +100,12 @@ def delete(request: PageRequest, report_id: UUID, comment_id: int) -> HttpRespon
     delete_comment(comment, user_id=request.actor.user_id)
     undo = reverse("comment-restore", args=[discussed.report.id, comment_id])
     undo = f"{undo}?version={discussed.version}"
-    said = gettext("The comment is deleted.")
+    message = gettext("The comment is deleted.")
     if not request.htmx:
-        tell(request, said, undo=undo)
+        tell(request, message, undo=undo)
     response = _changed(request, discussed, region, "comments")
-    told = {"text": said, "undo": undo, "region": region}
-    return trigger_client_event(response, "comment-deleted", told)
+    details = {"text": message, "undo": undo, "region": region}
+    return trigger_client_event(response, "comment-deleted", details)
 
 
 @require_POST

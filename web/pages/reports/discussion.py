@@ -200,6 +200,6 @@ def told_of(passage: Passage) -> str:
     """Return the name of a passage: its beginning, or a widget's kind and title."""
     words = passage.words
     if passage.kind == WIDGET_KIND:
-        said = dict(line.split(": ", 1) for line in words.split(", ") if ": " in line)
-        words = f"{said.pop('widget', passage.kind)}: {said.get('title') or words}"
+        fields = dict(line.split(": ", 1) for line in words.split(", ") if ": " in line)
+        words = f"{fields.pop('widget', passage.kind)}: {fields.get('title') or words}"
     return words if len(words) <= SHOWN_OF_QUOTE else f"{words[: SHOWN_OF_QUOTE - 1]}…"

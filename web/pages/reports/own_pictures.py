@@ -39,13 +39,13 @@ def picture_answer(actor: Actor, project: Any, text: str, key: str) -> HttpRespo
     if named is None:
         raise NotFound("picture")
     parts = urlsplit(named)
-    asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    if any("\0" in value for value in asked.values()):
+    query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    if any("\0" in value for value in query.values()):
         raise NotFound("picture")
     runs = runs_beside(actor, project, [_run_id(parts.path)])
     if not runs:
         raise NotFound("run")
-    row = read_file(runs[0], asked.get("path", ""), asked.get("digest", ""))
+    row = read_file(runs[0], query.get("path", ""), query.get("digest", ""))
     return downloads.picture(row)
 
 

@@ -120,8 +120,8 @@ class _Places:
 
 
 def _digest(kind: str, words: str) -> str:
-    told = f"{kind}\n{words}".encode()
-    return hashlib.blake2b(told, digest_size=6).hexdigest()
+    content = f"{kind}\n{words}".encode()
+    return hashlib.blake2b(content, digest_size=6).hexdigest()
 
 
 def _words(text: str) -> frozenset[str]:

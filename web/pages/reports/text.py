@@ -35,8 +35,8 @@ class _Drawing:
         self.count += 1
         context: dict[str, Any] = {"edit_url": self.edit_url, "key": key_of(text)}
         if self.count > MAX_WIDGETS:
-            said = gettext("A report may have %(count)s widgets at most.")
-            context["problem"] = said % {"count": MAX_WIDGETS}
+            template = gettext("A report may have %(count)s widgets at most.")
+            context["problem"] = template % {"count": MAX_WIDGETS}
             return render_to_string("reports/_widget.html", context)
         try:
             block = read_block(text, KINDS)

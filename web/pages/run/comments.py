@@ -49,8 +49,8 @@ from web.toasts import tell
 def comments(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Show all comments of a run; posted to, begin a thread."""
     run = commentable_run(request.actor, run_id)
-    asked = request.POST if request.method == "POST" else request.GET
-    finding = finding_of(run, asked.get("finding", ""))
+    parameters = request.POST if request.method == "POST" else request.GET
+    finding = finding_of(run, parameters.get("finding", ""))
     if request.method == "POST":
         text = request.POST.get("text", "")
         made = run_comments.add_comment(
@@ -86,12 +86,12 @@ def delete(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpRespo
     comment = deletable_run_comment(request.actor, run_id, run_comment_id)
     run_comments.delete_comment(comment, user_id=request.actor.user_id)
     undo = reverse("run-comment-restore", args=[run_id, run_comment_id])
-    said = gettext("Comment deleted.")
+    message = gettext("Comment deleted.")
     if not request.htmx:
-        tell(request, said, undo=undo)
+        tell(request, message, undo=undo)
     response = _changed(request, comment.run, "comments")
-    told = {"text": said, "undo": undo, "region": "run"}
-    return trigger_client_event(response, "comment-deleted", told)
+    details = {"text": message, "undo": undo, "region": "run"}
+    return trigger_client_event(response, "comment-deleted", details)
 
 
 @require_POST

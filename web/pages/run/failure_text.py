@@ -32,8 +32,8 @@ def raised(failure: str) -> str:
         return ""
     below = lines[frames[-1] + 1 :]
     start = next((n for n, line in enumerate(below) if line[:1].strip()), len(below))
-    said = [line for line in below[start:] if line.strip()]
-    text = "\n".join(said[:MAX_LINES])
-    if len(said) <= MAX_LINES and len(text) <= MAX_CHARACTERS:
+    message_lines = [line for line in below[start:] if line.strip()]
+    text = "\n".join(message_lines[:MAX_LINES])
+    if len(message_lines) <= MAX_LINES and len(text) <= MAX_CHARACTERS:
         return text
     return text[:MAX_CHARACTERS].rstrip() + " …"

@@ -63,8 +63,8 @@ def news_of(request: PageRequest, run: Any) -> tuple[object, ...]:
 
     Changes made by users on pages are not part of it.
     """
-    asked = request.get_full_path()
-    return version_of_summaries([run], asked), may_go_on(run), may_resume(run)
+    address = request.get_full_path()
+    return version_of_summaries([run], address), may_go_on(run), may_resume(run)
 
 
 # Any: as below.

@@ -85,7 +85,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     measures = {each.measure for each in found}
     of_first = [m for m in found if m.rank == 0 and is_drawn(m.measure, group)]
     readings = reading_rows(summaries_of(run, of_first[:MAX_READ]), group)
-    asked = {"stage": stage, "group": group.name, "each": each}
+    query = {"stage": stage, "group": group.name, "each": each}
     return {
         **frame,
         "stage": stage,
@@ -94,7 +94,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
         "groups": measured_groups(measures),
         "each": each,
         "each_choices": each_choices(measures) if group is GPUS else [],
-        "figure_query": urlencode({k: v for k, v in asked.items() if v}),
+        "figure_query": urlencode({k: v for k, v in query.items() if v}),
         "zoom": urlencode(zoom),
         "facts": facts_table(overview, names),
         "silent": probes_that(overview, names, SILENT),
@@ -126,14 +126,14 @@ def each_choices(measures: set[str]) -> list[tuple[str, str]]:
 
 
 def probes_that(
-    overview: RunOverview, stages: list[str], say: tuple[str, ...]
+    overview: RunOverview, stages: list[str], prefixes: tuple[str, ...]
 ) -> list[tuple[str, str]]:
     """Return the probes with one of these reports, with the report; no duplicates."""
     found: dict[tuple[str, str], None] = {}
     for stage in stages:
         prefix = monitoring_path(stage, PROBES)
         for path, row in overview.facts.items():
-            if path.startswith(prefix) and str(row.value).startswith(say):
+            if path.startswith(prefix) and str(row.value).startswith(prefixes):
                 found[path.removeprefix(prefix), str(row.value)] = None
     return list(found)
 

@@ -29,8 +29,8 @@ def describe_run(request: PageRequest, run_id: UUID) -> HttpResponse:
         add=request.POST.get("add", "").replace("\n", ",").split(","),
         remove=request.POST.getlist("remove"),
     )
-    asked = request.POST.get("next") or reverse("run", args=[run_id])
-    return HttpResponseRedirect(local_path(request, asked))
+    address = request.POST.get("next") or reverse("run", args=[run_id])
+    return HttpResponseRedirect(local_path(request, address))
 
 
 @require_POST
@@ -43,8 +43,8 @@ def rename(request: PageRequest, run_id: UUID) -> HttpResponse:
         tell(request, gettext("Not renamed: %(why)s") % {"why": error})
     else:
         tell(request, gettext("Run renamed."))
-    asked = request.POST.get("next") or reverse("run", args=[run_id])
-    return HttpResponseRedirect(local_path(request, asked))
+    address = request.POST.get("next") or reverse("run", args=[run_id])
+    return HttpResponseRedirect(local_path(request, address))
 
 
 @require_POST

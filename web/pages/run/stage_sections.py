@@ -257,9 +257,9 @@ def is_sure(finding: FindingView) -> bool:
 
 def why_cleared(finding: FindingView, found: StageDiagnosis) -> str:
     """Return the result of the rule's latest check as a sentence."""
-    lacking = {rule.name: rule.needs for rule in found.unanswered}
-    if finding.rule in lacking:
-        needs = {"needs": lacking[finding.rule]}
+    needs_by_rule = {rule.name: rule.needs for rule in found.unanswered}
+    if finding.rule in needs_by_rule:
+        needs = {"needs": needs_by_rule[finding.rule]}
         return gettext("It could not be judged again: that needs %(needs)s.") % needs
     if finding.rule in {rule.name for rule in found.healthy}:
         # The last time, the whole stage is judged, and not its newest part.

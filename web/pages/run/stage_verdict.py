@@ -43,12 +43,12 @@ class StageVerdict:
 
 
 def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:
-    lacking = by_what_would_answer(diagnosis.unanswered)
+    unanswered = by_what_would_answer(diagnosis.unanswered)
     return StageVerdict(
         healthy=len(diagnosis.healthy),
         answered=len(diagnosis.healthy) + len({f.rule for f in diagnosis.findings}),
         unanswered=len(diagnosis.unanswered) + len(diagnosis.failed),
-        reasons=tuple(lacking[:MAX_REASONS]),
+        reasons=tuple(unanswered[:MAX_REASONS]),
         loss=largest_loss(diagnosis),
     )
 

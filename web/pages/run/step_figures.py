@@ -57,10 +57,10 @@ class StepFigures:
         if self.examples is None:
             return ""
         count = float(f"{self.examples:.4g}")
-        said = ngettext(
+        template = ngettext(
             "%(count)s example", "%(count)s examples", 1 if count == 1 else 2
         )
-        return said % {"count": number(count)}
+        return template % {"count": number(count)}
 
     @property
     def data_wait(self) -> str:

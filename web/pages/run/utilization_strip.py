@@ -43,7 +43,7 @@ def shown_strip(name: str, values: Sequence[float | None]) -> ShownStrip | None:
             parts.append(StripPart(start, length, f"{level / LEVELS:g}"))
         start += length
     mean = sum(known) / len(known)
-    said = gettext(
+    note = gettext(
         "%(name)s from the stage's beginning to its end: mean %(mean)s,"
         " lowest %(lowest)s, highest %(highest)s"
     ) % {
@@ -52,7 +52,7 @@ def shown_strip(name: str, values: Sequence[float | None]) -> ShownStrip | None:
         "lowest": percent(min(known)),
         "highest": percent(max(known)),
     }
-    return ShownStrip(name, len(values), tuple(parts), said)
+    return ShownStrip(name, len(values), tuple(parts), note)
 
 
 def _level(value: float | None) -> int | None:

@@ -90,14 +90,14 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     if path:
         level = found_level([each for each in paths if each == path])
     elif search:
-        wanted = search.casefold()
-        found = {path for path in paths if wanted in path.casefold()}
+        needle = search.casefold()
+        found = {path for path in paths if needle in path.casefold()}
         found.update(set(paths_of_texts(run, search, prefix)) & set(paths))
         level = found_level(sorted(found), after=after)
     else:
         opened = frozenset(request.GET.getlist("open"))
         level = level_below(paths, prefix, after=after, opened=opened)
-    asked = {"prefix": prefix, "search": search, "after": level.after}
+    query = {"prefix": prefix, "search": search, "after": level.after}
     return {
         "run": run,
         "level": level.filled(_rows(run, level.paths)),
@@ -107,7 +107,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
         "count": len(paths),
         "trail": trail(prefix),
         "is_part": bool(prefix or after or path),
-        "following": urlencode({name: text for name, text in asked.items() if text}),
+        "following": urlencode({name: text for name, text in query.items() if text}),
         "next_count": min(level.hidden, MAX_SHOWN),
         "may_go_on": may_go_on(run),
         "may_resume": may_resume(run),

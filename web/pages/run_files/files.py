@@ -133,13 +133,13 @@ def _level(request: PageRequest, run: Any) -> dict[str, Any]:
     search = request.GET.get("search", "").strip()
     paths = file_paths(run, prefix)
     if search:
-        wanted = search.casefold()
-        matching = [path for path in paths if wanted in path.casefold()]
+        needle = search.casefold()
+        matching = [path for path in paths if needle in path.casefold()]
         level = found_level(matching, after=after)
     else:
         opened = frozenset(request.GET.getlist("open"))
         level = level_below(paths, prefix, after=after, opened=opened)
-    asked = {"prefix": prefix, "search": search, "after": level.after}
+    query = {"prefix": prefix, "search": search, "after": level.after}
     return {
         "run": run,
         "level": level.filled(files_at(run, level.paths)),
@@ -147,7 +147,7 @@ def _level(request: PageRequest, run: Any) -> dict[str, Any]:
         "search": search,
         "trail": trail(prefix),
         "is_part": bool(prefix or after),
-        "following": urlencode({name: text for name, text in asked.items() if text}),
+        "following": urlencode({name: text for name, text in query.items() if text}),
         "next_count": min(level.hidden, MAX_SHOWN),
     }
 

@@ -53,11 +53,11 @@ def choices(places: Sequence[LogPlace], path: str) -> list[Choice]:
     return found
 
 
-def nearest(places: Sequence[LogPlace], wanted: Mapping[str, str]) -> int:
+def nearest(places: Sequence[LogPlace], labels: Mapping[str, str]) -> int:
     """Return the index of the log that matches best, the stage first."""
     order = list(range(len(places)))
     for name in LABELS:
-        fitting = [n for n in order if getattr(places[n], name) == wanted.get(name)]
+        fitting = [n for n in order if getattr(places[n], name) == labels.get(name)]
         order = fitting or order
     return order[0]
 

@@ -88,8 +88,8 @@ def logs(request: PageRequest, run_id: UUID) -> HttpResponse:
 def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     found = list_texts(run)
     long = [series for series in found if is_log(series)]
-    wanted = {name: request.GET.get(name, "") for name in LABELS}
-    chosen = _chosen(run, long, request.GET.get("path", ""), wanted)
+    labels = {name: request.GET.get(name, "") for name in LABELS}
+    chosen = _chosen(run, long, request.GET.get("path", ""), labels)
     short = [series for series in found if not is_log(series)]
     has_many = len(long) > MAX_BESIDE
     places = [place_of(series.path) for series in long]
@@ -122,15 +122,15 @@ def is_errors(path: str) -> bool:
 
 
 def _chosen(
-    run: Any, found: list[RecordSeries], path: str, wanted: Mapping[str, str]
+    run: Any, found: list[RecordSeries], path: str, labels: Mapping[str, str]
 ) -> RecordSeries | None:
     """Return the log with this path or index, or else the one written last."""
     named = [series for series in found if series.path == path]
     if named or not found:
         return next(iter(named), None)
-    if any(wanted.values()):
+    if any(labels.values()):
         places = [place_of(series.path) for series in found]
-        return found[nearest(places, wanted)]
+        return found[nearest(places, labels)]
     return _with_traceback(run, found) or max(found, key=_newest)
 
 

@@ -72,8 +72,8 @@ def media(request: PageRequest, run_id: UUID) -> HttpResponse:
 def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     search = request.GET.get("search", "").strip()
     rows = list_media(run)
-    wanted = search.casefold()
-    found = [row for row in rows if wanted in row.path.casefold()]
+    needle = search.casefold()
+    found = [row for row in rows if needle in row.path.casefold()]
     shown = found[:MAX_PANELS]
     steps = sorted({*chain.from_iterable(media_steps(run, shown).values())})
     step = _step(request)
@@ -103,8 +103,8 @@ def media_panel(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Return one path's items at a step, or the nearest step before it."""
     run = readable_run(request.actor, run_id)
     row = media_row(run, named_path(request.GET))
-    asked = _step(request)
-    found = media_at(run, row, math.inf if asked is None else asked)
+    requested = _step(request)
+    found = media_at(run, row, math.inf if requested is None else requested)
     items = items_of(found.items)
     page = min(_page(request), max(0, (len(items) - 1) // ITEMS_ON_PAGE))
     first = page * ITEMS_ON_PAGE
@@ -124,7 +124,7 @@ def media_panel(request: PageRequest, run_id: UUID) -> HttpResponse:
         "begins": steps[0] if steps else None,
         "steps": steps,
         "steps_json": steps_json(steps),
-        "step_text": "" if asked is None else f"{asked:.15g}",
+        "step_text": "" if requested is None else f"{requested:.15g}",
         "again": _again(run),
     }
     text = render_to_string("run/_media_panel.html", context, request)

@@ -118,10 +118,10 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     foreign = {str(trace.get("type", "scatter"))[:40] for trace in traces} - TRACES
     if foreign:
         kinds = ", ".join(sorted(foreign))
-        said = gettext(
+        message = gettext(
             "Pages cannot draw traces of the kind %(kinds)s; save the figure as HTML."
         )
-        return {}, said % {"kinds": kinds}
+        return {}, message % {"kinds": kinds}
     given = found.get("layout")
     layout = dict(given) if isinstance(given, dict) else {}
     # As wide as the page lets it be.
@@ -129,8 +129,8 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     layout["height"] = _height(layout.get("height"))
     layout["autosize"] = True
     is_part = len(traces) > MAX_TRACES
-    said = gettext("Only the first %(count)s traces are drawn.")
-    note = said % {"count": MAX_TRACES} if is_part else ""
+    message = gettext("Only the first %(count)s traces are drawn.")
+    note = message % {"count": MAX_TRACES} if is_part else ""
     return {"data": traces[:MAX_TRACES], "layout": layout}, note
 
 
@@ -151,8 +151,8 @@ def without_links(value: Any) -> Any:
 
 def _height(height: object) -> float:
     usable = isinstance(height, (int, float)) and math.isfinite(height)
-    wanted = float(height) if usable and isinstance(height, (int, float)) else 450.0
-    return min(max(wanted, LOWEST_HEIGHT), GREATEST_HEIGHT)
+    requested = float(height) if usable and isinstance(height, (int, float)) else 450.0
+    return min(max(requested, LOWEST_HEIGHT), GREATEST_HEIGHT)
 
 
 def _json(text: str) -> Preview:

@@ -70,9 +70,9 @@ def _against(
     if request.actor.grant is not None:
         return {}
     compared = frame["neighbors"].compared
-    asked = request.GET.get("against") or (str(compared.id) if compared else "")
+    run_id = request.GET.get("against") or (str(compared.id) if compared else "")
     try:
-        others = runs_of(frame["project"], [UUID(asked)]) if asked else []
+        others = runs_of(frame["project"], [UUID(run_id)]) if run_id else []
     except ValueError as error:
         raise InvalidInput("against", "must be the id of a run") from error
     if not others:

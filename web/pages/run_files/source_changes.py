@@ -98,8 +98,8 @@ def _code(values: Values) -> dict[str, str]:
     diff = values.get("diff")
     if isinstance(diff, str) and diff:
         count = len(diff.splitlines())
-        said = ngettext("%(count)s line of diff", "%(count)s lines of diff", count)
-        found[gettext("changes since the commit")] = said % {"count": f"{count:,}"}
+        template = ngettext("%(count)s line of diff", "%(count)s lines of diff", count)
+        found[gettext("changes since the commit")] = template % {"count": f"{count:,}"}
     return found
 
 

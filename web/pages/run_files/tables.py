@@ -74,11 +74,11 @@ def page_of(
 
     Numbers come before texts, and missing values last.
     """
-    wanted = text.casefold()
+    needle = text.casefold()
     rows = [
         row
         for row in table.rows
-        if not wanted or any(wanted in cell.text.casefold() for cell in row)
+        if not needle or any(needle in cell.text.casefold() for cell in row)
     ]
     if sort is not None and sort < len(table.columns):
         rows = _sorted(rows, sort, is_descending=is_descending)

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from tracker.access.objects import readable_by_member
 from tracker.actions.shares import OpenedLink, note_opening, open_link
 from tracker.errors import NotFound, TrackerError
-from web.errors import Told, page_not_found, refusal
+from web.errors import ErrorText, page_not_found, refusal
 from web.pages.sharing.shared_pages import SharedPage
 from web.pages.sharing.shared_routes import opens
 from web.session import wants_json
@@ -32,7 +32,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 GONE = {
-    "told": Told(
+    "error_text": ErrorText(
         gettext_lazy("Nothing is shared here"),
         gettext_lazy("The link is not whole, or it has expired, or it was revoked."),
         gettext_lazy("Ask the person who sent it."),

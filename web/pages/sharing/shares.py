@@ -174,7 +174,9 @@ def _shown(project: Any, links: list[ListedLink]) -> list[ShownLink]:
         }
         if chosen:
             read = kind.read(project, chosen)
-            found |= {(kind.name, thing): shared for thing, shared in read.items()}
+            found |= {
+                (kind.name, target_id): shared for target_id, shared in read.items()
+            }
     hidden = things_in_trash(project, {(link.kind, link.thing) for link in links})
     shown = [
         _link(

@@ -55,8 +55,8 @@ def read_audit(
 ) -> HttpResponse:
     """Audit entries, newest first; for owners and admins."""
     found = managed_workspace(request.auth, workspace, to="read the audit log")
-    wanted = AuditFilter(user_id, action, _aware(since), _aware(until))
-    page = audit_page(found, wanted, before=before, limit=limit)
+    filters = AuditFilter(user_id, action, _aware(since), _aware(until))
+    page = audit_page(found, filters, before=before, limit=limit)
     return json_response(
         {"entries": [_entry(each) for each in page.entries], "before": page.before}
     )

@@ -91,25 +91,25 @@ def read_invitations(request: ApiRequest, workspace: str) -> HttpResponse:
     auth=WriterAuth(),
 )
 def write_invitation(
-    request: ApiRequest, workspace: str, wanted: InvitationIn
+    request: ApiRequest, workspace: str, body: InvitationIn
 ) -> HttpResponse:
     """Invite a person by email, or create a link; no role above the caller's own."""
     found = managed_workspace(request.auth, workspace)
-    role = role_named(wanted.role)
+    role = role_named(body.role)
     require_grantable(request.auth, found, role)
     project = None
-    if wanted.project is not None:
-        project = readable_project(request.auth, workspace, wanted.project)
+    if body.project is not None:
+        project = readable_project(request.auth, workspace, body.project)
     invitation = InvitationRequest(
         role,
         project,
-        wanted.email,
-        wanted.expires_days,
-        wanted.max_uses,
-        wanted.send_mail,
+        body.email,
+        body.expires_days,
+        body.max_uses,
+        body.send_mail,
     )
     secret = invite(found, invitation, doer_of(request))
-    return _made(secret, was_mailed=wanted.send_mail and is_mailed(wanted.email))
+    return _made(secret, was_mailed=body.send_mail and is_mailed(body.email))
 
 
 @router.post(

@@ -129,17 +129,17 @@ def read_keys(request: ApiRequest, workspace: str) -> HttpResponse:
 
 
 @router.post("/workspaces/{slug:workspace}/keys", response=NewKeyOut, auth=WriterAuth())
-def write_key(request: ApiRequest, workspace: str, wanted: KeyIn) -> HttpResponse:
+def write_key(request: ApiRequest, workspace: str, body: KeyIn) -> HttpResponse:
     """Create a key for the caller or, as an owner or admin, for a service account.
 
     A key that is limited to projects cannot create keys.
     """
-    member = key_owner(request.auth, workspace, wanted.service_account)
+    member = key_owner(request.auth, workspace, body.service_account)
     key = KeyRequest(
-        name=wanted.name.strip(),
-        scope=wanted.scope,
-        expires_at=_expiry(wanted.expires_days),
-        projects=None if wanted.projects is None else tuple(wanted.projects),
+        name=body.name.strip(),
+        scope=body.scope,
+        expires_at=_expiry(body.expires_days),
+        projects=None if body.projects is None else tuple(body.projects),
     )
     made = create_key(member, key, doer_of(request))
     return json_response({"id": made.id, "key": made.secret})
@@ -172,15 +172,15 @@ def read_service_accounts(request: ApiRequest, workspace: str) -> HttpResponse:
     auth=WriterAuth(),
 )
 def write_service_account(
-    request: ApiRequest, workspace: str, wanted: ServiceAccountIn
+    request: ApiRequest, workspace: str, body: ServiceAccountIn
 ) -> HttpResponse:
     """Create an account that has keys and cannot sign in."""
     found = managed_workspace(request.auth, workspace, to="manage service accounts")
-    slugs = wanted.projects
+    slugs = body.projects
     member = create_service_account(
         found,
-        wanted.name,
-        service_role_named(wanted.role),
+        body.name,
+        service_role_named(body.role),
         doer_of(request),
         projects=None if slugs is None else projects_among(found, slugs),
     )

@@ -95,7 +95,7 @@ def read_members(request: ApiRequest, workspace: str) -> HttpResponse:
     auth=WriterAuth(),
 )
 def write_member(
-    request: ApiRequest, workspace: str, member_id: int, wanted: MemberIn
+    request: ApiRequest, workspace: str, member_id: int, body: MemberIn
 ) -> HttpResponse:
     """Change a member's role, or deactivate or reactivate them.
 
@@ -105,12 +105,12 @@ def write_member(
     member = managed_member(request.auth, workspace, member_id)
     doer = doer_of(request)
     with transaction.atomic():
-        if wanted.role is not None:
-            role = role_named(wanted.role)
+        if body.role is not None:
+            role = role_named(body.role)
             require_grantable(request.auth, member.workspace, role)
             change_role(member, role, doer)
-        if wanted.is_active is not None:
-            change = reactivate if wanted.is_active else deactivate
+        if body.is_active is not None:
+            change = reactivate if body.is_active else deactivate
             change(member, doer)
     return _one(request, workspace, member_id)
 
@@ -137,14 +137,14 @@ def confirm_email(request: ApiRequest, workspace: str, member_id: int) -> HttpRe
     auth=WriterAuth(),
 )
 def offboard_member(
-    request: ApiRequest, workspace: str, member_id: int, wanted: LeavingIn
+    request: ApiRequest, workspace: str, member_id: int, body: LeavingIn
 ) -> HttpResponse:
     """End a member's sessions, keys, share links and invitations permanently.
 
     Their runs stay. An account without another workspace is deactivated.
     """
     member = managed_member(request.auth, workspace, member_id)
-    offboard(member, doer_of(request), heir_of(member, _id(wanted.transfer_to)))
+    offboard(member, doer_of(request), heir_of(member, _id(body.transfer_to)))
     return _one(request, workspace, member_id)
 
 
@@ -154,11 +154,11 @@ def offboard_member(
     auth=WriterAuth(),
 )
 def remove_member(
-    request: ApiRequest, workspace: str, member_id: int, wanted: LeavingIn
+    request: ApiRequest, workspace: str, member_id: int, body: LeavingIn
 ) -> HttpResponse:
     """Delete a membership with its keys; the account and the runs stay."""
     member = managed_member(request.auth, workspace, member_id)
-    remove(member, doer_of(request), heir_of(member, _id(wanted.transfer_to)))
+    remove(member, doer_of(request), heir_of(member, _id(body.transfer_to)))
     return json_response({"id": member_id, "is_removed": True})
 
 

@@ -64,12 +64,12 @@ def read_project_members(
     auth=WriterAuth(),
 )
 def write_project_member(
-    request: ApiRequest, workspace: str, project: str, wanted: ProjectMemberIn
+    request: ApiRequest, workspace: str, project: str, body: ProjectMemberIn
 ) -> HttpResponse:
     """Add a member of the workspace to the project, or change their role in it."""
     found = shared_project(request.auth, workspace, project)
-    member = member_to_add(found, wanted.who)
-    set_project_role(found, member, role_named(wanted.role), doer_of(request))
+    member = member_to_add(found, body.who)
+    set_project_role(found, member, role_named(body.role), doer_of(request))
     return _answer(found)
 
 
@@ -94,11 +94,11 @@ def delete_project_member(
     auth=WriterAuth(),
 )
 def write_access(
-    request: ApiRequest, workspace: str, project: str, wanted: AccessIn
+    request: ApiRequest, workspace: str, project: str, body: AccessIn
 ) -> HttpResponse:
     """Open the project to the whole workspace, or only to chosen members."""
     found = shared_project(request.auth, workspace, project)
-    set_project_open(found, doer_of(request), is_open=wanted.is_open)
+    set_project_open(found, doer_of(request), is_open=body.is_open)
     return _answer(shared_project(request.auth, workspace, project))
 
 

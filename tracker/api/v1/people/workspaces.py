@@ -68,13 +68,13 @@ class DeletedWorkspaceOut(Schema):
 
 
 @router.post("/workspaces", response=WorkspaceDetailsOut, auth=WriterAuth())
-def write_workspace(request: ApiRequest, wanted: WorkspaceIn) -> HttpResponse:
+def write_workspace(request: ApiRequest, body: WorkspaceIn) -> HttpResponse:
     """Create a workspace owned by the caller, an owner or admin of another one.
 
     API keys belong to one workspace: the key that creates another has no access to it.
     """
     require_workspace_maker(request.auth)
-    workspace = WorkspaceRequest(wanted.name, wanted.description)
+    workspace = WorkspaceRequest(body.name, body.description)
     doer = doer_of(request)
     return _details(create_workspace(workspace, request.auth.user_id, doer))
 
@@ -89,11 +89,11 @@ def read_workspace(request: ApiRequest, workspace: str) -> HttpResponse:
     "/workspaces/{slug:workspace}", response=WorkspaceDetailsOut, auth=WriterAuth()
 )
 def change(
-    request: ApiRequest, workspace: str, wanted: WorkspaceChangeIn
+    request: ApiRequest, workspace: str, body: WorkspaceChangeIn
 ) -> HttpResponse:
     """Change the name, the description or the defaults of new projects."""
     found = managed_workspace(request.auth, workspace, to=TO_CHANGE)
-    given = wanted.model_dump(exclude_unset=True)
+    given = body.model_dump(exclude_unset=True)
     if not given:
         raise InvalidInput("The body", "must name at least one field to change")
     change_workspace(found, replace(stored_request(found), **given), doer_of(request))

@@ -10,7 +10,7 @@ _OTHERS = "something else was not understood"
 
 
 @dataclass
-class Noted:
+class Problems:
     """Causes in order of occurrence."""
 
     # The first lines of each cause, and the number of lines.
