@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.server.client_address import client_address
 from web.session import PageRequest
 
 
-def doer_of(request: PageRequest) -> Doer:
-    return Doer(request.actor.user_id, client_address(request))
+def audit_context(request: PageRequest) -> AuditContext:
+    return AuditContext(request.actor.user_id, client_address(request))

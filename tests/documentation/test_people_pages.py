@@ -14,7 +14,7 @@ from django.test import Client
 
 from tests.builders import make_project, make_run
 from tracker.actions.access import found_installation, make_token
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.actions.people.service_accounts import create_service_account
 from tracker.actor import Scope
 from tracker.models import Member, Role, State, Token, User, Workspace

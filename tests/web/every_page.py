@@ -37,7 +37,7 @@ from tracker.actions.deletions import delete_made
 from tracker.actions.files import receive
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.metric_rules import RuleRequest, create_rule
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.actions.people.notifications import News, notify
 from tracker.actions.people.service_accounts import create_service_account
@@ -404,8 +404,8 @@ def make_full(member: Member) -> Things:
 
 
 def make_service_account(member: Member, name: str) -> Member:
-    workspace, doer = member.workspace, Doer(member.user_id)
-    return create_service_account(workspace, name[:NAME_LENGTH], Role.MEMBER, doer)
+    workspace, audit = member.workspace, AuditContext(member.user_id)
+    return create_service_account(workspace, name[:NAME_LENGTH], Role.MEMBER, audit)
 
 
 def make_deleted(project: Project, member: Member, name: str) -> Dashboard:
@@ -509,7 +509,7 @@ def make_report(project: Project, member: Member, name: str) -> dict[str, object
 
 def make_invitation(member: Member, project: Project) -> dict[str, object]:
     """Create a colleague, a pending email address and an invitation."""
-    workspace, doer = member.workspace, Doer(member.user_id)
+    workspace, audit = member.workspace, AuditContext(member.user_id)
     named = f"{workspace.slug}.{project.slug}@example.com"
     colleague, _ = User.objects.get_or_create(
         username=named, defaults={"name": "Grace Hopper", "email": named}
@@ -521,9 +521,9 @@ def make_invitation(member: Member, project: Project) -> dict[str, object]:
         project=project, member=added, defaults={"role": Role.VIEWER}
     )
     address = InvitationRequest(Role.MEMBER, email="new.colleague@example.com")
-    invite(workspace, address, doer)
+    invite(workspace, address, audit)
     wanted = InvitationRequest(Role.VIEWER, project, max_uses=None)
-    secret = invite(workspace, wanted, doer)
+    secret = invite(workspace, wanted, audit)
     return {
         "member_id": added.id,
         "invitation_id": Invitation.objects.latest("id").id,

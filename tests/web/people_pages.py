@@ -13,7 +13,7 @@ from tests.web.every_page import discuss, make_finding, make_notification, make_
 from tracker.actions import run_comments
 from tracker.actions.access import make_sign_in_link
 from tracker.actions.people.accounts import create_account, make_reset_link
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.actions.people.keys import KeyRequest, create_key, revoke_key
 from tracker.actions.people.members import add_member, change_role, deactivate
@@ -55,30 +55,33 @@ def make_team() -> Team:
     """An owner, an admin, a member and guests, with runs, comments, keys and alerts."""
     lab = Workspace.objects.create(name="Vision lab", slug="vision-lab")
     owner = _person(lab, "Ada Lovelace", Role.OWNER)
-    doer = Doer(owner.user_id, "192.0.2.7")
-    admin = _person(lab, "Grace Hopper", Role.ADMIN, doer)
-    member = _person(lab, "Maximilian Alexander von Humboldt-Dachroeden", doer=doer)
-    leaver = _person(lab, "Linus Leaver", doer=doer)
-    guest = _person(lab, "Gil", Role.GUEST, doer)
-    _person(lab, "Nora", Role.VIEWER, doer)
+    audit = AuditContext(owner.user_id, "192.0.2.7")
+    admin = _person(lab, "Grace Hopper", Role.ADMIN, audit)
+    member = _person(lab, "Maximilian Alexander von Humboldt-Dachroeden", audit=audit)
+    leaver = _person(lab, "Linus Leaver", audit=audit)
+    guest = _person(lab, "Gil", Role.GUEST, audit)
+    _person(lab, "Nora", Role.VIEWER, audit)
     for user_agent in (FIREFOX, SAFARI):
         visitor = Client(HTTP_HOST="localhost", headers={"user-agent": user_agent})
         visitor.post("/sign-in", {"login": owner.user.email, "password": PASSWORD})
-    deactivate(leaver, doer)
+    deactivate(leaver, audit)
     vision, speech = make_project(owner), make_project(owner, "speech-recognition")
     speech.owner, speech.description = member.user, "Wake words.\n\nSee the report."
     speech.save()
     ProjectMember.objects.create(project=vision, member=guest, role=Role.VIEWER)
-    set_project_open(speech, doer, is_open=False)
-    set_project_role(speech, member, Role.ADMIN, doer)
-    archive_project(make_project(owner, "mnist-2019"), doer)
+    set_project_open(speech, audit, is_open=False)
+    set_project_role(speech, member, Role.ADMIN, audit)
+    archive_project(make_project(owner, "mnist-2019"), audit)
     add_member(
-        Workspace.objects.create(name="Home", slug="home"), owner.user, Role.OWNER, doer
+        Workspace.objects.create(name="Home", slug="home"),
+        owner.user,
+        Role.OWNER,
+        audit,
     )
-    change_role(admin, Role.MEMBER, doer)
-    change_role(admin, Role.ADMIN, doer)
-    _keys(lab, member, vision, doer)
-    _invitations(lab, vision, doer)
+    change_role(admin, Role.MEMBER, audit)
+    change_role(admin, Role.ADMIN, audit)
+    _keys(lab, member, vision, audit)
+    _invitations(lab, vision, audit)
     run = _runs(vision, owner, member)
     return Team(owner, admin, member, guest, vision, run)
 
@@ -91,13 +94,13 @@ def people_pages(team: Team) -> dict[str, tuple[str, Member | None]]:
     leaver = Member.objects.get(is_active=False)
     rule = project_rule(team.project)
     link = InvitationRequest(Role.VIEWER, team.project, max_uses=None)
-    secret = invite(team.owner.workspace, link, Doer(team.owner.user_id))
-    used = invite(team.owner.workspace, link, Doer(team.owner.user_id))
+    secret = invite(team.owner.workspace, link, AuditContext(team.owner.user_id))
+    used = invite(team.owner.workspace, link, AuditContext(team.owner.user_id))
     Invitation.objects.filter(id=Invitation.objects.latest("id").id).update(
         use_count=1, max_uses=1
     )
     named = InvitationRequest(Role.MEMBER, email="new.colleague@example.com")
-    mailed = invite(team.owner.workspace, named, Doer(team.owner.user_id))
+    mailed = invite(team.owner.workspace, named, AuditContext(team.owner.user_id))
     of_owner = {
         "projects": "/",
         "workspace": f"/w/{lab}/",
@@ -166,34 +169,39 @@ def project_rule(project: Project) -> int:
 
 
 def _person(
-    workspace: Workspace, name: str, role: Role = Role.MEMBER, doer: Doer | None = None
+    workspace: Workspace,
+    name: str,
+    role: Role = Role.MEMBER,
+    audit: AuditContext | None = None,
 ) -> Member:
     email = f"{name.lower().replace(' ', '.')}@example.com"
     user = create_account(email, name, PASSWORD, email_is_verified=True)
-    return add_member(workspace, user, role, doer or Doer(user.id))
+    return add_member(workspace, user, role, audit or AuditContext(user.id))
 
 
-def _keys(lab: Workspace, member: Member, project: Project, doer: Doer) -> None:
+def _keys(
+    lab: Workspace, member: Member, project: Project, audit: AuditContext
+) -> None:
     soon = timezone.now() + timedelta(days=3)
-    owner = Member.objects.get(workspace=lab, user=doer.user_id)
-    create_key(owner, KeyRequest("laptop", Scope.MANAGE), doer)
-    create_key(owner, KeyRequest("GPU node 3", Scope.LOG, soon, (project.slug,)), doer)
-    create_key(owner, KeyRequest("dashboard in the hallway", Scope.READ), doer)
-    create_key(member, KeyRequest("cluster", Scope.LOG), Doer(member.user_id))
+    owner = Member.objects.get(workspace=lab, user=audit.user_id)
+    create_key(owner, KeyRequest("laptop", Scope.MANAGE), audit)
+    create_key(owner, KeyRequest("GPU node 3", Scope.LOG, soon, (project.slug,)), audit)
+    create_key(owner, KeyRequest("dashboard in the hallway", Scope.READ), audit)
+    create_key(member, KeyRequest("cluster", Scope.LOG), AuditContext(member.user_id))
     Token.objects.filter(name="laptop").update(last_used_at=timezone.now())
     Token.objects.filter(name="GPU node 3").update(expires_at=timezone.now())
-    revoke_key(Token.objects.get(name="dashboard in the hallway"), doer)
-    create_service_account(lab, "GitHub Actions", Role.MEMBER, doer)
+    revoke_key(Token.objects.get(name="dashboard in the hallway"), audit)
+    create_service_account(lab, "GitHub Actions", Role.MEMBER, audit)
     scheduler = create_service_account(
-        lab, "Slurm on the big cluster", Role.MEMBER, doer, projects=[project]
+        lab, "Slurm on the big cluster", Role.MEMBER, audit, projects=[project]
     )
-    create_key(scheduler, KeyRequest("slurm", Scope.LOG, None, (project.slug,)), doer)
+    create_key(scheduler, KeyRequest("slurm", Scope.LOG, None, (project.slug,)), audit)
 
 
-def _invitations(lab: Workspace, project: Project, doer: Doer) -> None:
-    invite(lab, InvitationRequest(Role.MEMBER, email="new.person@example.com"), doer)
-    invite(lab, InvitationRequest(Role.VIEWER, project, max_uses=None), doer)
-    invite(lab, InvitationRequest(Role.ADMIN, email="old.person@example.com"), doer)
+def _invitations(lab: Workspace, project: Project, audit: AuditContext) -> None:
+    invite(lab, InvitationRequest(Role.MEMBER, email="new.person@example.com"), audit)
+    invite(lab, InvitationRequest(Role.VIEWER, project, max_uses=None), audit)
+    invite(lab, InvitationRequest(Role.ADMIN, email="old.person@example.com"), audit)
     earlier = timezone.now() - timedelta(days=9)
     Invitation.objects.filter(email="old.person@example.com").update(
         created_at=earlier, expires_at=earlier + timedelta(days=7)

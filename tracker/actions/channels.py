@@ -16,7 +16,7 @@ from django.utils import timezone
 from tracker.actions.alerts import deliver
 from tracker.actions.names import expect_room
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.alerts.message import Message
 from tracker.alerts.peers import check_url
 from tracker.diagnosis.engine.finding import Severity
@@ -27,7 +27,11 @@ MAX_CHANNELS = 20
 
 
 def add_channel(
-    project: Project, kind: str, address: str, severity: str, doer: Doer | None = None
+    project: Project,
+    kind: str,
+    address: str,
+    severity: str,
+    audit: AuditContext | None = None,
 ) -> Channel:
     """Return the channel; update it if it already exists."""
     if severity not in {str(known) for known in Severity}:
@@ -55,7 +59,7 @@ def add_channel(
                 "secret": secrets.token_urlsafe(32),
             },
         )
-        _note(Action.CHANNEL_ADDED, channel, doer, severity=severity)
+        _note(Action.CHANNEL_ADDED, channel, audit, severity=severity)
     return channel
 
 
@@ -68,23 +72,25 @@ def _check_mail(address: str) -> None:
         raise InvalidInput("address", "must be an e-mail address") from None
 
 
-def remove_channel(project: Project, channel_id: int, doer: Doer | None = None) -> None:
+def remove_channel(
+    project: Project, channel_id: int, audit: AuditContext | None = None
+) -> None:
     channel = Channel.objects.filter(project=project, id=channel_id).first()
     if channel is not None:
         with transaction.atomic():
-            _note(Action.CHANNEL_REMOVED, channel, doer)
+            _note(Action.CHANNEL_REMOVED, channel, audit)
             channel.delete()
 
 
 def _note(
-    action: Action, channel: Channel, doer: Doer | None, **details: object
+    action: Action, channel: Channel, audit: AuditContext | None, **details: object
 ) -> None:
     """Record the change in the audit log; webhook URLs are secrets, so only their host."""
-    if doer is None:
+    if audit is None:
         return
     project, address = channel.project, channel.address
     is_mail = channel.kind == ChannelKind.EMAIL
-    doer.note(
+    audit.note(
         action,
         address if is_mail else urlsplit(address).hostname or "",
         project.workspace,

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tracker.actions.names import expect_room
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.errors import InvalidInput
 from tracker.models import MetricRule, Project, RuleCondition, RuleUnit, Run
 from tracker.texts import is_storable
@@ -51,19 +51,23 @@ def stored_request(rule: MetricRule) -> RuleRequest:
 
 
 def create_rule(
-    project: Project, fields: RuleRequest, *, user_id: int, doer: Doer | None = None
+    project: Project,
+    fields: RuleRequest,
+    *,
+    user_id: int,
+    audit: AuditContext | None = None,
 ) -> MetricRule:
     rule = checked_rule(project, fields)
     rule.owner_id = user_id
     with transaction.atomic():
         expect_room(project, MetricRule.objects.filter(project=project), MAX_RULES)
         rule.save()
-        _note(Action.METRIC_RULE_CREATED, rule, doer)
+        _note(Action.METRIC_RULE_CREATED, rule, audit)
     return rule
 
 
 def change_rule(
-    rule: MetricRule, fields: RuleRequest, doer: Doer | None = None
+    rule: MetricRule, fields: RuleRequest, audit: AuditContext | None = None
 ) -> None:
     """Change a rule and delete its incidents, which belong to the old condition."""
     changed = checked_rule(rule.project, fields)
@@ -79,36 +83,36 @@ def change_rule(
             is_shared=changed.is_shared,
         )
         changed.is_shared |= rule.is_shared
-        _note(Action.METRIC_RULE_CHANGED, changed, doer)
+        _note(Action.METRIC_RULE_CHANGED, changed, audit)
 
 
-def pause_rule(rule: MetricRule, doer: Doer | None = None) -> None:
+def pause_rule(rule: MetricRule, audit: AuditContext | None = None) -> None:
     with transaction.atomic():
         MetricRule.objects.filter(id=rule.id).update(paused_at=timezone.now())
         rule.incidents.filter(ended_at=None).delete()
-        _note(Action.METRIC_RULE_CHANGED, rule, doer, is_paused=True)
+        _note(Action.METRIC_RULE_CHANGED, rule, audit, is_paused=True)
 
 
-def resume_rule(rule: MetricRule, doer: Doer | None = None) -> None:
+def resume_rule(rule: MetricRule, audit: AuditContext | None = None) -> None:
     with transaction.atomic():
         MetricRule.objects.filter(id=rule.id).update(paused_at=None)
-        _note(Action.METRIC_RULE_CHANGED, rule, doer, is_paused=False)
+        _note(Action.METRIC_RULE_CHANGED, rule, audit, is_paused=False)
 
 
-def delete_rule(rule: MetricRule, doer: Doer | None = None) -> None:
+def delete_rule(rule: MetricRule, audit: AuditContext | None = None) -> None:
     with transaction.atomic():
-        _note(Action.METRIC_RULE_DELETED, rule, doer)
+        _note(Action.METRIC_RULE_DELETED, rule, audit)
         MetricRule.objects.filter(id=rule.id).delete()
 
 
 def _note(
-    action: Action, rule: MetricRule, doer: Doer | None, **details: object
+    action: Action, rule: MetricRule, audit: AuditContext | None, **details: object
 ) -> None:
     """Record shared rules in the audit log; others notify only their owner."""
-    if doer is None or not rule.is_shared:
+    if audit is None or not rule.is_shared:
         return
     project = rule.project
-    doer.note(
+    audit.note(
         action,
         rule.path,
         project.workspace,

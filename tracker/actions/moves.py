@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tracker.actions.names import free_name
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.shares import end_links
 from tracker.errors import InvalidInput
 from tracker.models import (
@@ -56,7 +56,9 @@ class Moved:
     stayed: list[Stayed]
 
 
-def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) -> None:
+def move_run(
+    run: Run, target: Project, audit: AuditContext, *, renames: bool = False
+) -> None:
     """Move an ended run; end its share links and remove it from its ladders.
 
     If its name is taken in the target, `renames` appends a number; otherwise the move
@@ -79,7 +81,7 @@ def move_run(run: Run, target: Project, doer: Doer, *, renames: bool = False) ->
         Run.objects.filter(parent=run.id).update(parent=None)
         Rung.objects.filter(run=run.id).delete()
         end_links("run", [run.id], timezone.now())
-        doer.note(
+        audit.note(
             Action.RUNS_MOVED,
             run.name,
             target.workspace,
@@ -93,7 +95,7 @@ def move_runs(
     project: Project,
     run_ids: Sequence[UUID],
     target: Project,
-    doer: Doer,
+    audit: AuditContext,
     *,
     renames: bool = False,
 ) -> Moved:
@@ -108,7 +110,7 @@ def move_runs(
         if run is None:
             continue
         try:
-            move_run(run, target, doer, renames=renames)
+            move_run(run, target, audit, renames=renames)
         except InvalidInput as error:
             done.stayed.append(Stayed(run_id, run.name, str(error)))
         else:

@@ -6,7 +6,7 @@ import math
 
 from django.db import transaction
 
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.project_notes import note_change
 from tracker.errors import InvalidInput
 from tracker.models import Project
@@ -17,7 +17,10 @@ MAX_CARBON_INTENSITY = 10_000  # g CO₂e per kWh; coal emits about 1,000
 
 
 def set_price(
-    project: Project, price: float | None, currency: str, doer: Doer | None = None
+    project: Project,
+    price: float | None,
+    currency: str,
+    audit: AuditContext | None = None,
 ) -> None:
     """Set the price of a GPU-hour and its currency; None: unknown."""
     price, currency = checked_price(price, currency)
@@ -25,11 +28,11 @@ def set_price(
     project.currency = currency
     with transaction.atomic():
         project.save(update_fields=["gpu_hour_price", "currency"])
-        note_change(project, doer, gpu_hour_price=price, currency=project.currency)
+        note_change(project, audit, gpu_hour_price=price, currency=project.currency)
 
 
 def set_carbon_intensity(
-    project: Project, grams: float | None, doer: Doer | None = None
+    project: Project, grams: float | None, audit: AuditContext | None = None
 ) -> None:
     """Set the g CO₂e per kWh of the project's electricity; None: unknown."""
     if grams is not None and not (
@@ -42,7 +45,7 @@ def set_carbon_intensity(
     project.carbon_intensity = grams
     with transaction.atomic():
         project.save(update_fields=["carbon_intensity"])
-        note_change(project, doer, carbon_intensity=grams)
+        note_change(project, audit, carbon_intensity=grams)
 
 
 def checked_price(price: float | None, currency: str) -> tuple[float | None, str]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from tracker.actions.found_projects import find_or_make_project, let_maker_in
 from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.project_notes import note_change
 from tracker.actions.work import request_work
 from tracker.errors import InvalidInput
@@ -30,21 +30,23 @@ class ProjectRequest:
 
 
 def create_project(
-    workspace: Workspace, request: ProjectRequest, doer: Doer, *, is_open: bool
+    workspace: Workspace, request: ProjectRequest, audit: AuditContext, *, is_open: bool
 ) -> Project:
     name, description = _texts(request)
     with transaction.atomic():
         _require_free(workspace, name)
-        project = find_or_make_project(workspace, name, doer.user_id or 0)
+        project = find_or_make_project(workspace, name, audit.user_id or 0)
         project.description, project.is_open = description, is_open
         project.save(update_fields=["description", "is_open"])
-        if not is_open and doer.user_id is not None:
-            let_maker_in(project, doer.user_id)
-        doer.note(Action.PROJECT_CREATED, name, workspace, is_open=is_open)
+        if not is_open and audit.user_id is not None:
+            let_maker_in(project, audit.user_id)
+        audit.note(Action.PROJECT_CREATED, name, workspace, is_open=is_open)
     return project
 
 
-def change_project(project: Project, request: ProjectRequest, doer: Doer) -> None:
+def change_project(
+    project: Project, request: ProjectRequest, audit: AuditContext
+) -> None:
     """Change name, description and owner. The slug stays, so that links keep working."""
     name, description = _texts(request)
     members = Member.objects.filter(workspace=project.workspace_id)
@@ -58,25 +60,25 @@ def change_project(project: Project, request: ProjectRequest, doer: Doer) -> Non
         project.name, project.description = name, description
         project.owner_id = owner_id
         project.save(update_fields=["name", "description", "owner"])
-        note_change(project, doer, before=before, owner=owner_id)
+        note_change(project, audit, before=before, owner=owner_id)
 
 
-def archive_project(project: Project, doer: Doer) -> None:
+def archive_project(project: Project, audit: AuditContext) -> None:
     """Make a project read-only; nothing can be logged to it or changed in it."""
     with transaction.atomic():
         open_ones = Project.objects.filter(id=project.id, archived_at=None)
         if open_ones.update(archived_at=timezone.now()):
-            doer.note(Action.PROJECT_ARCHIVED, project, project.workspace)
+            audit.note(Action.PROJECT_ARCHIVED, project, project.workspace)
 
 
-def restore_project(project: Project, doer: Doer) -> None:
+def restore_project(project: Project, audit: AuditContext) -> None:
     with transaction.atomic():
         archived = Project.objects.filter(id=project.id, archived_at__isnull=False)
         if archived.update(archived_at=None):
-            doer.note(Action.PROJECT_RESTORED, project, project.workspace)
+            audit.note(Action.PROJECT_RESTORED, project, project.workspace)
 
 
-def delete_project(project: Project, doer: Doer) -> None:
+def delete_project(project: Project, audit: AuditContext) -> None:
     """Hide a project permanently; its runs and rows are deleted in the background."""
     now, name = timezone.now(), project.name
     with transaction.atomic():
@@ -86,7 +88,7 @@ def delete_project(project: Project, doer: Doer) -> None:
         deleted = kept.update(deleted_at=now, archived_at=now, name=freed, slug=freed)
         if deleted:
             runs = Run.objects.filter(project=project, purging_at=None).count()
-            doer.note(Action.PROJECT_DELETED, name, project.workspace, runs=runs)
+            audit.note(Action.PROJECT_DELETED, name, project.workspace, runs=runs)
 
 
 def purge_deleted_projects() -> None:

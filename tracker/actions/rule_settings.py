@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.project_notes import note_change
 from tracker.diagnosis.engine.limits import (
     BY_NAME,
@@ -21,7 +21,7 @@ from tracker.models import Project
 def set_rule(
     project: Project,
     rule: str,
-    doer: Doer | None = None,
+    audit: AuditContext | None = None,
     *,
     is_off: bool,
     limits: Mapping[str, float],
@@ -34,16 +34,16 @@ def set_rule(
         changed = changed_limits(known, limits)
     except InvalidLimit as refusal:
         raise InvalidInput(refusal.limit, str(refusal)) from refusal
-    _store(project, rule, RuleSettings(is_off, changed), doer)
+    _store(project, rule, RuleSettings(is_off, changed), audit)
 
 
-def reset_rule(project: Project, rule: str, doer: Doer | None = None) -> None:
+def reset_rule(project: Project, rule: str, audit: AuditContext | None = None) -> None:
     """Reset a rule to its defaults, even one that no longer exists."""
-    _store(project, rule, RuleSettings(), doer)
+    _store(project, rule, RuleSettings(), audit)
 
 
 def _store(
-    project: Project, rule: str, settings: RuleSettings, doer: Doer | None
+    project: Project, rule: str, settings: RuleSettings, audit: AuditContext | None
 ) -> None:
     with transaction.atomic():
         # Two rules may be changed concurrently.
@@ -55,5 +55,5 @@ def _store(
             stored[rule] = {"off": settings.is_off, "limits": dict(settings.limits)}
         row.rule_settings = stored
         row.save(update_fields=["rule_settings"])
-        note_change(project, doer, rule=rule, settings=stored.get(rule, "default"))
+        note_change(project, audit, rule=rule, settings=stored.get(rule, "default"))
     project.rule_settings = stored

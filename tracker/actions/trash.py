@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.project_notes import note_change
 from tracker.actions.shares import end_links
 from tracker.actions.work import request_work
@@ -103,12 +103,14 @@ def unpin(run: Run) -> None:
     run.refresh_from_db()
 
 
-def set_retention(project: Project, days: int | None, doer: Doer | None = None) -> None:
+def set_retention(
+    project: Project, days: int | None, audit: AuditContext | None = None
+) -> None:
     """Trash runs after this many silent days; None keeps them all."""
     project.retention_days = checked_retention(days)
     with transaction.atomic():
         project.save(update_fields=["retention_days"])
-        note_change(project, doer, retention_days=days)
+        note_change(project, audit, retention_days=days)
 
 
 def checked_retention(days: int | None) -> int | None:
@@ -121,24 +123,24 @@ def checked_retention(days: int | None) -> int | None:
 
 
 def delete_for_good(
-    run: Run, doer: Doer | None = None, *, now: datetime | None = None
+    run: Run, audit: AuditContext | None = None, *, now: datetime | None = None
 ) -> None:
     """Delete a trashed run permanently."""
     with transaction.atomic():
         if not _mark(run.id, now or timezone.now()):
             raise NotFound("run")
-        if doer is not None:
-            _note_deletion(doer, run.project, run.name, id=str(run.id))
+        if audit is not None:
+            _note_deletion(audit, run.project, run.name, id=str(run.id))
 
 
 def empty_trash(
-    project: Project, doer: Doer | None = None, *, now: datetime | None = None
+    project: Project, audit: AuditContext | None = None, *, now: datetime | None = None
 ) -> int:
     """Delete all runs in a project's trash; return their number."""
     runs = Run.objects.in_trash().filter(project=project)
     count = _mark_all(list(runs.values_list("id", flat=True)), now or timezone.now())
-    if doer is not None and count:
-        _note_deletion(doer, project, "all runs in the trash", count=count)
+    if audit is not None and count:
+        _note_deletion(audit, project, "all runs in the trash", count=count)
     return count
 
 
@@ -170,8 +172,10 @@ def request_purges() -> None:
 
 
 # Any: JSON.
-def _note_deletion(doer: Doer, project: Project, target: str, **details: Any) -> None:
-    doer.note(
+def _note_deletion(
+    audit: AuditContext, project: Project, target: str, **details: Any
+) -> None:
+    audit.note(
         Action.RUN_DELETED,
         target,
         project.workspace,

@@ -57,7 +57,7 @@ import json
 import django
 django.setup()
 from tracker.actions.access import found_installation, make_token
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.actions.people.keys import revoke_key
 from tracker.actor import Actor, Scope
 from tracker.models import Member, Role, Token, User, Workspace

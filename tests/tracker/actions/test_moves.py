@@ -7,7 +7,7 @@ from django.db.models import F
 
 from tests.builders import make_member, make_project, make_run, write_values
 from tracker.actions.moves import TABLES, move_run
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.errors import InvalidInput
 from tracker.models import Ladder, Project, Role, Run, Rung, State
 from tracker.queries.ladders.ladders import ladder_rungs
@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def doer(member):
-    return Doer(member.user_id)
+def audit(member):
+    return AuditContext(member.user_id)
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def run(project):
     return run
 
 
-def test_a_moved_run_takes_its_rows_along(member, run, doer):
+def test_a_moved_run_takes_its_rows_along(member, run, audit):
     target = make_project(member, "speech")
 
-    move_run(run, target, doer)
+    move_run(run, target, audit)
 
     assert Run.objects.get(id=run.id).project == target
     for table in TABLES:
@@ -38,12 +38,12 @@ def test_a_moved_run_takes_its_rows_along(member, run, doer):
         assert set(rows.values_list("project", flat=True)) <= {target.id}
 
 
-def test_a_moved_run_leaves_the_ladders_of_its_project(member, project, run, doer):
+def test_a_moved_run_leaves_the_ladders_of_its_project(member, project, run, audit):
     ladder = Ladder.objects.create(project=project, name="faster")
     for position, each in enumerate((run, make_run(project, "second"))):
         Rung.objects.create(ladder=ladder, run=each, position=position)
 
-    move_run(run, make_project(member, "speech"), doer)
+    move_run(run, make_project(member, "speech"), audit)
 
     assert [rung.run.name for rung in ladder_rungs(ladder)] == ["second"]
     assert not Rung.objects.exclude(run__project=F("ladder__project")).exists()
@@ -62,19 +62,19 @@ def test_every_table_that_repeats_the_project_of_a_run_is_moved():
     assert repeating == set(TABLES)
 
 
-def test_a_taken_name_is_refused_or_gets_a_number(member, run, doer):
+def test_a_taken_name_is_refused_or_gets_a_number(member, run, audit):
     target = make_project(member, "speech")
     make_run(target, "baseline", State.FINISHED)
 
     with pytest.raises(InvalidInput, match="taken"):
-        move_run(run, target, doer)
-    move_run(run, target, doer, renames=True)
+        move_run(run, target, audit)
+    move_run(run, target, audit, renames=True)
 
     assert Run.objects.get(id=run.id).name == "baseline (2)"
 
 
 def test_a_running_run_and_another_workspace_are_refused(
-    member, project, stranger, run, doer
+    member, project, stranger, run, audit
 ):
     live = make_run(project, "live")
 
@@ -84,7 +84,7 @@ def test_a_running_run_and_another_workspace_are_refused(
         (run, project),
     ):
         with pytest.raises(InvalidInput):
-            move_run(moved, target, doer)
+            move_run(moved, target, audit)
 
 
 def test_the_page_moves_to_projects_that_the_user_may_change(member, run, client_of):

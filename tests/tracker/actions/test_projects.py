@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import Process, actor_of, make_member, make_project, make_run
 from tracker.access.objects import editable_run, readable_run
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.projects import (
     ProjectRequest,
     archive_project,
@@ -24,14 +24,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def doer(member):
-    return Doer(member.user_id)
+def audit(member):
+    return AuditContext(member.user_id)
 
 
-def test_scripts_log_to_a_project_that_was_created_before(member, doer):
+def test_scripts_log_to_a_project_that_was_created_before(member, audit):
     workspace = member.workspace
     created = create_project(
-        workspace, ProjectRequest("Vision", "Images"), doer, is_open=False
+        workspace, ProjectRequest("Vision", "Images"), audit, is_open=False
     )
 
     process = Process(created, "run", actor=actor_of(member))
@@ -42,13 +42,13 @@ def test_scripts_log_to_a_project_that_was_created_before(member, doer):
 
 
 @pytest.mark.parametrize("name", ["", "x" * 201, "vision"], ids=["no", "long", "taken"])
-def test_a_project_needs_a_free_name(member, project, doer, name):
+def test_a_project_needs_a_free_name(member, project, audit, name):
     with pytest.raises(InvalidInput):
-        create_project(member.workspace, ProjectRequest(name), doer, is_open=True)
+        create_project(member.workspace, ProjectRequest(name), audit, is_open=True)
 
 
-def test_a_renamed_project_keeps_its_address_and_its_scripts(member, project, doer):
-    change_project(project, ProjectRequest("Vision 2"), doer)
+def test_a_renamed_project_keeps_its_address_and_its_scripts(member, project, audit):
+    change_project(project, ProjectRequest("Vision 2"), audit)
 
     process = Process(project, "run", actor=actor_of(member))
     process.open()
@@ -57,35 +57,35 @@ def test_a_renamed_project_keeps_its_address_and_its_scripts(member, project, do
     assert process.run.project.slug == "vision"
 
 
-def test_an_owner_is_a_member(project, stranger, doer):
+def test_an_owner_is_a_member(project, stranger, audit):
     wanted = ProjectRequest("vision", owner_id=stranger.user_id)
 
     with pytest.raises(InvalidInput):
-        change_project(project, wanted, doer)
+        change_project(project, wanted, audit)
 
 
 def test_an_archived_project_is_read_and_not_changed_until_it_is_restored(
-    member, project, doer
+    member, project, audit
 ):
     run, actor = make_run(project, "done", State.FINISHED), actor_of(member)
     running = Process(project, "live", actor=actor)
     running.open()
 
-    archive_project(project, doer)
+    archive_project(project, audit)
 
     assert readable_run(actor, run.id) == run
     with pytest.raises(Archived, match="archived"):
         editable_run(actor, run.id)
     with pytest.raises(NotAllowed):
         Process(project, "new", actor=actor).open()
-    restore_project(project, doer)
+    restore_project(project, audit)
     assert editable_run(actor, run.id) == run
 
 
-def test_a_deleted_project_is_gone_at_once_and_its_rows_soon(member, project, doer):
+def test_a_deleted_project_is_gone_at_once_and_its_rows_soon(member, project, audit):
     run, actor = make_run(project, "done", State.FINISHED), actor_of(member)
 
-    delete_project(project, doer)
+    delete_project(project, audit)
 
     with pytest.raises(NotFound):
         readable_run(actor, run.id)

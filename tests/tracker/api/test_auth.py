@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from tracker.actions.access import make_token
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.actions.people.keys import revoke_key
 from tracker.actor import Scope
 from tracker.models import Member, Token

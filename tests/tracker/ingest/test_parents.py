@@ -10,7 +10,7 @@ import pytest
 from tests.builders import actor_of, frames, make_project, make_run, open_message
 from tracker.actions.moves import move_run
 from tracker.actions.parents import MAX_DEPTH
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.purging import purge_run
 from tracker.ingest.write import store_batch
 from tracker.models import Reopening, Run, State
@@ -111,7 +111,7 @@ def test_a_run_that_moves_leaves_parent_and_children(member, project):
     target = make_project(member, "other")
     Run.objects.filter(id=middle.id).update(state=State.FINISHED)
 
-    move_run(Run.objects.get(id=middle.id), target, Doer(member.user_id))
+    move_run(Run.objects.get(id=middle.id), target, AuditContext(member.user_id))
 
     middle.refresh_from_db()
     leaf.refresh_from_db()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.sessions import end_sessions
 from tracker.actions.saved_views import NAME_LENGTH
 from tracker.errors import InvalidInput
@@ -44,7 +44,7 @@ def hand_over(
     return given
 
 
-def end_access(member: Member, doer: Doer) -> dict[str, int]:
+def end_access(member: Member, audit: AuditContext) -> dict[str, int]:
     """End keys, share links, invitations and sessions permanently; return the counts."""
     now = timezone.now()
     keys = Token.objects.filter(member=member, revoked_at=None)
@@ -55,7 +55,7 @@ def end_access(member: Member, doer: Doer) -> dict[str, int]:
     return {
         "ended_keys": keys.update(revoked_at=now),
         "ended_links": _live_links(member).update(
-            ended_at=now, ended_by_id=doer.user_id
+            ended_at=now, ended_by_id=audit.user_id
         ),
         "ended_invitations": invitations.update(revoked_at=now),
         "ended_sessions": end_sessions(member.user_id),

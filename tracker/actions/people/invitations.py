@@ -14,7 +14,7 @@ from django.utils import timezone
 from tracker.actions.access import SECRET_BYTES, digest
 from tracker.actions.people.accounts import valid_email
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.mail import can_mail, queue_mail
 from tracker.actions.people.roles import IN_PROJECT
 from tracker.errors import InvalidInput
@@ -41,7 +41,7 @@ class InvitationRequest:
     send_mail: bool = True
 
 
-def invite(workspace: Workspace, fields: InvitationRequest, doer: Doer) -> str:
+def invite(workspace: Workspace, fields: InvitationRequest, audit: AuditContext) -> str:
     """Return the new invitation's secret; mail it if there is an address."""
     email = valid_email(fields.email) if fields.email else ""
     _check(workspace, fields, email)
@@ -61,15 +61,15 @@ def invite(workspace: Workspace, fields: InvitationRequest, doer: Doer) -> str:
             digest=digest(secret),
             max_uses=1 if email else fields.max_uses,
             is_mailed=is_mailed(email) and fields.send_mail,
-            created_by_id=doer.user_id,
+            created_by_id=audit.user_id,
             expires_at=timezone.now() + timedelta(days=fields.days),
         )
-        _note(Action.INVITED, invitation, doer, days=fields.days)
-        _mail(invitation, secret, doer)
+        _note(Action.INVITED, invitation, audit, days=fields.days)
+        _mail(invitation, secret, audit)
     return secret
 
 
-def renew_invitation(invitation: Invitation, doer: Doer) -> str:
+def renew_invitation(invitation: Invitation, audit: AuditContext) -> str:
     """Return a new secret; the old link stops working, and the lifetime restarts."""
     secret = _new_secret()
     lifetime = invitation.expires_at - invitation.created_at
@@ -77,7 +77,7 @@ def renew_invitation(invitation: Invitation, doer: Doer) -> str:
         invitation.digest = digest(secret)
         invitation.created_at = timezone.now()
         invitation.expires_at = invitation.created_at + lifetime
-        invitation.created_by_id = doer.user_id
+        invitation.created_by_id = audit.user_id
         invitation.is_mailed = is_mailed(invitation.email)
         invitation.save(
             update_fields=[
@@ -88,17 +88,17 @@ def renew_invitation(invitation: Invitation, doer: Doer) -> str:
                 "is_mailed",
             ]
         )
-        _note(Action.INVITED, invitation, doer, renewed=True)
-        _mail(invitation, secret, doer)
+        _note(Action.INVITED, invitation, audit, renewed=True)
+        _mail(invitation, secret, audit)
     return secret
 
 
-def revoke_invitation(invitation: Invitation, doer: Doer) -> None:
+def revoke_invitation(invitation: Invitation, audit: AuditContext) -> None:
     """End an invitation permanently; idempotent."""
     with transaction.atomic():
         open_ones = Invitation.objects.filter(id=invitation.id, revoked_at=None)
         if open_ones.update(revoked_at=timezone.now()):
-            _note(Action.INVITATION_REVOKED, invitation, doer)
+            _note(Action.INVITATION_REVOKED, invitation, audit)
 
 
 def is_mailed(email: str) -> bool:
@@ -136,10 +136,10 @@ def _check(workspace: Workspace, fields: InvitationRequest, email: str) -> None:
 
 
 def _note(
-    action: Action, invitation: Invitation, doer: Doer, **details: object
+    action: Action, invitation: Invitation, audit: AuditContext, **details: object
 ) -> None:
     project = invitation.project
-    doer.note(
+    audit.note(
         action,
         invitation.email or "link",
         invitation.workspace,
@@ -150,7 +150,7 @@ def _note(
     )
 
 
-def _mail(invitation: Invitation, secret: str, doer: Doer) -> None:
+def _mail(invitation: Invitation, secret: str, audit: AuditContext) -> None:
     if not invitation.is_mailed:
         return
     queue_mail(
@@ -160,7 +160,7 @@ def _mail(invitation: Invitation, secret: str, doer: Doer) -> None:
             "workspace": invitation.workspace,
             "project": invitation.project,
             "role": invitation.role,
-            "by": doer.name,
+            "by": audit.name,
             "url": invitation_url(secret),
             "expires_at": invitation.expires_at,
         },

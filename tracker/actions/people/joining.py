@@ -12,7 +12,7 @@ from django.utils import timezone
 from tracker.actions.access import digest
 from tracker.actions.people.accounts import create_account
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.project_members import set_project_role
 from tracker.actions.people.roles import reaches
 from tracker.models import Invitation, Member, Role, User, Workspace
@@ -75,12 +75,14 @@ def join(secret: str, user: User, *, address: str = "") -> Invitation:
     """Make the user a member; raise CannotJoin if the invitation cannot be used."""
     with transaction.atomic():
         invitation = _taken(secret, user)
-        doer = Doer(user.id, address)
+        audit = AuditContext(user.id, address)
         member = _member_of(invitation, user)
         if invitation.project is not None:
             role = Role(invitation.role)
-            set_project_role(invitation.project, member, role, doer, by_invitation=True)
-        doer.note(
+            set_project_role(
+                invitation.project, member, role, audit, by_invitation=True
+            )
+        audit.note(
             Action.INVITATION_ACCEPTED,
             user,
             invitation.workspace,

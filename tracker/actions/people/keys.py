@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tracker.actions.access import digest, make_token
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actor import Scope
 from tracker.errors import InvalidInput
 from tracker.models import Member, Project, Role, Token
@@ -37,7 +37,7 @@ class NewKey:
     secret: str
 
 
-def create_key(member: Member, request: KeyRequest, doer: Doer) -> NewKey:
+def create_key(member: Member, request: KeyRequest, audit: AuditContext) -> NewKey:
     """Return a new key of the member with its secret; only the digest is stored."""
     projects = _bound_projects(member, request.projects)
     if request.scope is not Scope.READ and not _may_log(member, projects):
@@ -51,7 +51,7 @@ def create_key(member: Member, request: KeyRequest, doer: Doer) -> NewKey:
             request.expires_at,
             projects=projects,
         )
-        doer.note(
+        audit.note(
             Action.KEY_CREATED,
             request.name,
             member.workspace,
@@ -64,12 +64,12 @@ def create_key(member: Member, request: KeyRequest, doer: Doer) -> NewKey:
     return NewKey(key_id, secret)
 
 
-def revoke_key(key: Token, doer: Doer) -> None:
+def revoke_key(key: Token, audit: AuditContext) -> None:
     """End a key permanently; idempotent."""
     with transaction.atomic():
         keys = Token.objects.filter(id=key.id, revoked_at=None)
         if keys.update(revoked_at=timezone.now()):
-            doer.note(
+            audit.note(
                 Action.KEY_REVOKED,
                 key.name,
                 key.member.workspace,

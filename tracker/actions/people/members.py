@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from django.db import transaction
 
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.handover import end_access, hand_over
 from tracker.actions.people.mail import queue_mail
 from tracker.errors import InvalidInput, NotFound
@@ -20,18 +20,20 @@ from tracker.models import Member, Role, User, Workspace
 LAST_OWNER = "is the last owner; make another member an owner first"
 
 
-def add_member(workspace: Workspace, user: User, role: Role, doer: Doer) -> Member:
+def add_member(
+    workspace: Workspace, user: User, role: Role, audit: AuditContext
+) -> Member:
     """Make an account a member of a workspace."""
     with transaction.atomic():
         member, is_new = Member.objects.get_or_create(
             workspace=workspace, user=user, defaults={"role": role}
         )
         if is_new:
-            doer.note(Action.MEMBER_ADDED, user, workspace, role=role.value)
+            audit.note(Action.MEMBER_ADDED, user, workspace, role=role.value)
     return member
 
 
-def change_role(member: Member, role: Role, doer: Doer) -> None:
+def change_role(member: Member, role: Role, audit: AuditContext) -> None:
     with _locked(member) as found:
         before = found.role
         if before == role:
@@ -42,17 +44,17 @@ def change_role(member: Member, role: Role, doer: Doer) -> None:
             raise InvalidInput("role", "of a service account is member or viewer")
         found.role = role
         found.save(update_fields=["role"])
-        doer.note(
+        audit.note(
             Action.ROLE_CHANGED,
             found.user,
             found.workspace,
             before=before,
             after=role.value,
         )
-        _mail_role(found, role, doer)
+        _mail_role(found, role, audit)
 
 
-def deactivate(member: Member, doer: Doer) -> None:
+def deactivate(member: Member, audit: AuditContext) -> None:
     """Close the workspace to a member; their keys and share links stop working."""
     with _locked(member) as found:
         if not found.is_active:
@@ -60,10 +62,10 @@ def deactivate(member: Member, doer: Doer) -> None:
         require_another_owner(found)
         found.is_active = False
         found.save(update_fields=["is_active"])
-        doer.note(Action.MEMBER_DEACTIVATED, found.user, found.workspace)
+        audit.note(Action.MEMBER_DEACTIVATED, found.user, found.workspace)
 
 
-def reactivate(member: Member, doer: Doer) -> None:
+def reactivate(member: Member, audit: AuditContext) -> None:
     """Reopen the workspace to a member with their former role.
 
     An account without another workspace is activated, too.
@@ -77,10 +79,12 @@ def reactivate(member: Member, doer: Doer) -> None:
             return
         found.is_active = True
         found.save(update_fields=["is_active"])
-        doer.note(Action.MEMBER_REACTIVATED, found.user, found.workspace)
+        audit.note(Action.MEMBER_REACTIVATED, found.user, found.workspace)
 
 
-def remove(member: Member, doer: Doer, successor: Member | None = None) -> None:
+def remove(
+    member: Member, audit: AuditContext, successor: Member | None = None
+) -> None:
     """Delete a membership with its keys; the heir gets the member's belongings.
 
     Without an heir, projects have no owner and share links end.
@@ -88,8 +92,8 @@ def remove(member: Member, doer: Doer, successor: Member | None = None) -> None:
     with _locked(member) as found:
         require_another_owner(found)
         given = hand_over(found, successor)
-        ended = end_access(found, doer)
-        doer.note(
+        ended = end_access(found, audit)
+        audit.note(
             Action.MEMBER_REMOVED,
             found.user,
             found.workspace,
@@ -100,7 +104,9 @@ def remove(member: Member, doer: Doer, successor: Member | None = None) -> None:
         found.delete()
 
 
-def offboard(member: Member, doer: Doer, successor: Member | None = None) -> None:
+def offboard(
+    member: Member, audit: AuditContext, successor: Member | None = None
+) -> None:
     """End a member's access permanently; they stay the owner of their runs.
 
     The membership stays, deactivated, so that an old invitation cannot renew it. An
@@ -109,14 +115,14 @@ def offboard(member: Member, doer: Doer, successor: Member | None = None) -> Non
     with _locked(member) as found:
         require_another_owner(found)
         given = hand_over(found, successor, with_links=False)
-        ended = end_access(found, doer)
+        ended = end_access(found, audit)
         found.is_active = False
         found.save(update_fields=["is_active"])
         is_elsewhere = found.user.memberships.filter(is_active=True).exists()
         if not is_elsewhere:
             found.user.is_active = False
             found.user.save(update_fields=["is_active"])
-        doer.note(
+        audit.note(
             Action.MEMBER_DEACTIVATED,
             found.user,
             found.workspace,
@@ -154,7 +160,7 @@ def require_another_owner(member: Member) -> None:
         raise InvalidInput(member.user.display_name, LAST_OWNER)
 
 
-def _mail_role(member: Member, role: Role, doer: Doer) -> None:
+def _mail_role(member: Member, role: Role, audit: AuditContext) -> None:
     if not member.user.email:
         return
     queue_mail(
@@ -164,6 +170,6 @@ def _mail_role(member: Member, role: Role, doer: Doer) -> None:
             "name": member.user.display_name,
             "workspace": member.workspace,
             "role": role.value,
-            "by": doer.name,
+            "by": audit.name,
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.mail import queue_mail
 from tracker.actions.people.roles import IN_PROJECT
 from tracker.errors import InvalidInput
@@ -21,7 +21,7 @@ def set_project_role(
     project: Project,
     member: Member,
     role: Role,
-    doer: Doer,
+    audit: AuditContext,
     *,
     by_invitation: bool = False,
 ) -> None:
@@ -42,7 +42,7 @@ def set_project_role(
                 return
             found.role = role
             found.save(update_fields=["role"])
-        doer.note(
+        audit.note(
             Action.MEMBER_ADDED if is_new else Action.ROLE_CHANGED,
             member.user,
             project.workspace,
@@ -51,17 +51,19 @@ def set_project_role(
             **({} if is_new else {"before": before}),
         )
         if not by_invitation:
-            _mail(project, member, role, doer, is_new=is_new)
+            _mail(project, member, role, audit, is_new=is_new)
 
 
-def remove_project_member(project: Project, member: Member, doer: Doer) -> None:
+def remove_project_member(
+    project: Project, member: Member, audit: AuditContext
+) -> None:
     """Remove the member's role in the project; idempotent."""
     with transaction.atomic():
         deleted, _ = ProjectMember.objects.filter(
             project=project, member=member
         ).delete()
         if deleted:
-            doer.note(
+            audit.note(
                 Action.MEMBER_REMOVED,
                 member.user,
                 project.workspace,
@@ -69,20 +71,20 @@ def remove_project_member(project: Project, member: Member, doer: Doer) -> None:
             )
 
 
-def set_project_open(project: Project, doer: Doer, *, is_open: bool) -> None:
+def set_project_open(project: Project, audit: AuditContext, *, is_open: bool) -> None:
     """Open the project to the workspace, or close it to all but chosen members."""
     with transaction.atomic():
         changed = Project.objects.filter(id=project.id).exclude(is_open=is_open)
         if changed.update(is_open=is_open):
-            doer.note(
+            audit.note(
                 Action.PROJECT_CHANGED, project, project.workspace, is_open=is_open
             )
 
 
 def _mail(
-    project: Project, member: Member, role: Role, doer: Doer, *, is_new: bool
+    project: Project, member: Member, role: Role, audit: AuditContext, *, is_new: bool
 ) -> None:
-    if not member.user.email or member.user_id == doer.user_id:
+    if not member.user.email or member.user_id == audit.user_id:
         return
     queue_mail(
         member.user.email,
@@ -92,6 +94,6 @@ def _mail(
             "workspace": project.workspace,
             "project": project,
             "role": role.value,
-            "by": doer.name,
+            "by": audit.name,
         },
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.models import Project
 
 
 # Any: JSON.
-def note_change(project: Project, doer: Doer | None, **changed: Any) -> None:
-    """Record the new values; tests and migrations pass no doer."""
-    if doer is not None:
-        doer.note(Action.PROJECT_CHANGED, project, project.workspace, **changed)
+def note_change(project: Project, audit: AuditContext | None, **changed: Any) -> None:
+    """Record the new values; tests and migrations pass no audit."""
+    if audit is not None:
+        audit.note(Action.PROJECT_CHANGED, project, project.workspace, **changed)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.errors import InvalidInput
 from tracker.models import Member, Project, ProjectMember, Role, User, Workspace
 from tracker.texts import storable_part
@@ -21,7 +21,7 @@ def create_service_account(
     workspace: Workspace,
     name: str,
     role: Role,
-    doer: Doer,
+    audit: AuditContext,
     *,
     projects: Sequence[Project] | None = None,
 ) -> Member:
@@ -46,7 +46,7 @@ def create_service_account(
             ProjectMember(project=project, member=member, role=role)
             for project in projects or ()
         )
-        doer.note(
+        audit.note(
             Action.SERVICE_ACCOUNT_CREATED,
             name,
             workspace,
@@ -63,11 +63,11 @@ def service_role_named(text: str) -> Role:
     raise InvalidInput("role", "must be member or viewer")
 
 
-def delete_service_account(member: Member, doer: Doer) -> None:
+def delete_service_account(member: Member, audit: AuditContext) -> None:
     """End the account and its keys. Its runs keep its name."""
     with transaction.atomic():
         User.objects.filter(id=member.user_id).update(is_active=False)
-        doer.note(
+        audit.note(
             Action.SERVICE_ACCOUNT_DELETED,
             member.user.display_name,
             member.workspace,

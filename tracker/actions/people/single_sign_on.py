@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 
 from tracker.actions.people.accounts import create_account, valid_name
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.members import (
     add_member,
     change_role,
@@ -57,17 +57,17 @@ def take_role(user: User, role: Role | None, *, address: str = "") -> None:
     if workspace is None:
         logger.warning("there is no workspace %s", settings.OIDC_WORKSPACE)
         return
-    doer = Doer(user.id, address)
+    audit = AuditContext(user.id, address)
     member = Member.objects.filter(workspace=workspace, user=user).first()
     try:
         if member is None and role is not None:
-            add_member(workspace, user, role, doer)
+            add_member(workspace, user, role, audit)
         elif member is not None and role is None:
-            deactivate(member, doer)
+            deactivate(member, audit)
         elif member is not None and role is not None:
-            change_role(member, role, doer)
+            change_role(member, role, audit)
             if settings.OIDC_GROUPS and not member.is_active:
-                reactivate(member, doer)
+                reactivate(member, audit)
     except InvalidInput as error:
         logger.warning("the role of %s stays: %s", user.username, error)
 

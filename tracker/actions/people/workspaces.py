@@ -9,7 +9,7 @@ from django.db import transaction
 
 from tracker.actions.found_projects import possible_slugs
 from tracker.actions.people.audit import Action
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.prices import checked_price
 from tracker.actions.trash import checked_retention
 from tracker.errors import InvalidInput
@@ -32,7 +32,9 @@ class WorkspaceRequest:
     requires_second_factor: bool = False
 
 
-def create_workspace(request: WorkspaceRequest, owner_id: int, doer: Doer) -> Workspace:
+def create_workspace(
+    request: WorkspaceRequest, owner_id: int, audit: AuditContext
+) -> Workspace:
     fields = _checked(request)
     with transaction.atomic():
         taken = set(Workspace.objects.values_list("slug", flat=True))
@@ -42,18 +44,18 @@ def create_workspace(request: WorkspaceRequest, owner_id: int, doer: Doer) -> Wo
             raise InvalidInput("name", "is taken by another workspace")
         workspace = Workspace.objects.create(slug=slug, **fields)
         Member.objects.create(workspace=workspace, user_id=owner_id, role=Role.OWNER)
-        doer.note(Action.WORKSPACE_CREATED, workspace, workspace)
+        audit.note(Action.WORKSPACE_CREATED, workspace, workspace)
     return workspace
 
 
 def change_workspace(
-    workspace: Workspace, request: WorkspaceRequest, doer: Doer
+    workspace: Workspace, request: WorkspaceRequest, audit: AuditContext
 ) -> None:
     """Change the name and the defaults of new projects. The address stays."""
     fields = _checked(request)
     with transaction.atomic():
         Workspace.objects.filter(id=workspace.id).update(**fields)
-        doer.note(Action.WORKSPACE_CHANGED, workspace, workspace, **fields)
+        audit.note(Action.WORKSPACE_CHANGED, workspace, workspace, **fields)
 
 
 def stored_request(workspace: Workspace) -> WorkspaceRequest:
@@ -62,7 +64,7 @@ def stored_request(workspace: Workspace) -> WorkspaceRequest:
     return WorkspaceRequest(**{name: getattr(workspace, name) for name in names})
 
 
-def delete_workspace(workspace: Workspace, doer: Doer) -> None:
+def delete_workspace(workspace: Workspace, audit: AuditContext) -> None:
     """Delete a workspace without projects, and its memberships and keys."""
     with transaction.atomic():
         Workspace.objects.select_for_update().get(id=workspace.id)
@@ -71,7 +73,7 @@ def delete_workspace(workspace: Workspace, doer: Doer) -> None:
                 "the workspace",
                 "has projects, or some that are still being deleted; delete them first",
             )
-        doer.note(Action.WORKSPACE_DELETED, workspace, workspace)
+        audit.note(Action.WORKSPACE_DELETED, workspace, workspace)
         workspace.delete()
 
 

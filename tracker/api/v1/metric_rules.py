@@ -28,7 +28,7 @@ from tracker.actions.metric_rules import (
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.params import Condition, Unit
-from tracker.api.v1.people.members import Json, doer_of
+from tracker.api.v1.people.members import Json, audit_context
 from tracker.errors import InvalidInput, NotAllowed
 from tracker.queries.projects.metric_rules import RuleRow, rules_of
 
@@ -105,7 +105,9 @@ def write_rule(
         raise NotAllowed("create rules")
     rule = _request(body.model_dump())
     _expect_may_share(request, found, rule)
-    made = create_rule(found, rule, user_id=request.auth.user_id, doer=doer_of(request))
+    made = create_rule(
+        found, rule, user_id=request.auth.user_id, audit=audit_context(request)
+    )
     return _one(request, found, made.id)
 
 
@@ -132,9 +134,9 @@ def write_change(
         if given:
             changed = _request(given, stored_request(rule))
             _expect_may_share(request, found, changed)
-            change_rule(rule, changed, doer_of(request))
+            change_rule(rule, changed, audit_context(request))
         if is_paused is not None:
-            (pause_rule if is_paused else resume_rule)(rule, doer_of(request))
+            (pause_rule if is_paused else resume_rule)(rule, audit_context(request))
     return _one(request, found, rule_id)
 
 
@@ -148,7 +150,7 @@ def delete(
 ) -> HttpResponse:
     """Delete a rule with its alerts."""
     found = readable_project(request.auth, workspace, project)
-    delete_rule(editable_rule(request.auth, found, rule_id), doer_of(request))
+    delete_rule(editable_rule(request.auth, found, rule_id), audit_context(request))
     return json_response({"id": rule_id, "is_deleted": True})
 
 

@@ -28,7 +28,7 @@ from tracker.actions.trash import (
 )
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.people.members import Json, doer_of
+from tracker.api.v1.people.members import Json, audit_context
 from tracker.errors import InvalidInput
 from tracker.queries.projects.projects import ProjectSummary, project_summaries
 
@@ -121,7 +121,7 @@ def write_project(request: ApiRequest, workspace: str, body: ProjectIn) -> HttpR
     made = create_project(
         found,
         ProjectRequest(body.name, body.description),
-        doer_of(request),
+        audit_context(request),
         is_open=found.projects_are_open if body.is_open is None else body.is_open,
     )
     return _details(made)
@@ -143,19 +143,19 @@ def change(
 ) -> HttpResponse:
     """Change name, description, owner, retention, price or carbon intensity."""
     found = owned_project(request.auth, workspace, project)
-    given, doer = body.model_dump(exclude_unset=True), doer_of(request)
+    given, audit = body.model_dump(exclude_unset=True), audit_context(request)
     if not given:
         raise InvalidInput("The body", "must name at least one field to change")
     with transaction.atomic():
         if given.keys() & {"name", "description", "owner"}:
-            change_project(found, _changed(found, given), doer)
+            change_project(found, _changed(found, given), audit)
         if "retention_days" in given:
-            set_retention(found, given["retention_days"], doer)
+            set_retention(found, given["retention_days"], audit)
         if given.keys() & {"gpu_hour_price", "currency"}:
             price = given.get("gpu_hour_price", found.gpu_hour_price)
-            set_price(found, price, given.get("currency", found.currency), doer)
+            set_price(found, price, given.get("currency", found.currency), audit)
         if "carbon_intensity" in given:
-            set_carbon_intensity(found, given["carbon_intensity"], doer)
+            set_carbon_intensity(found, given["carbon_intensity"], audit)
     return _details(found)
 
 
@@ -167,7 +167,7 @@ def change(
 def archive(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
     """Make a project read-only; nothing can be logged to it or changed in it."""
     found = managed_project(request.auth, workspace, project)
-    archive_project(found, doer_of(request))
+    archive_project(found, audit_context(request))
     return _details(readable_project(request.auth, workspace, project))
 
 
@@ -179,7 +179,7 @@ def archive(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
 def restore(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
     """Open an archived project again."""
     found = managed_project(request.auth, workspace, project)
-    restore_project(found, doer_of(request))
+    restore_project(found, audit_context(request))
     return _details(readable_project(request.auth, workspace, project))
 
 
@@ -191,7 +191,7 @@ def restore(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
 def delete(request: ApiRequest, workspace: str, project: str) -> HttpResponse:
     """Delete a project with all its runs, permanently."""
     found = managed_project(request.auth, workspace, project)
-    delete_project(found, doer_of(request))
+    delete_project(found, audit_context(request))
     return json_response({"workspace": workspace, "slug": project, "is_deleted": True})
 
 

@@ -11,7 +11,7 @@ from tracker.access.objects import editable_project, moving_target
 from tracker.actions.moves import MAX_RUNS, move_runs
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, WriterAuth
-from tracker.api.v1.people.members import doer_of
+from tracker.api.v1.people.members import audit_context
 
 router = Router(tags=["runs"], auth=WriterAuth())
 
@@ -43,7 +43,7 @@ def write_moves(
     found = editable_project(request.auth, workspace, project, to="change runs")
     target = moving_target(request.auth, found, body.to)
     runs = list(dict.fromkeys(body.runs))
-    done = move_runs(found, runs, target, doer_of(request), renames=body.renames)
+    done = move_runs(found, runs, target, audit_context(request), renames=body.renames)
     stayed = [
         {"id": each.run_id, "name": each.name, "reason": each.reason}
         for each in done.stayed

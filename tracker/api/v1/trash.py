@@ -24,7 +24,7 @@ from tracker.actions.trash import (
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.params import Limit, Offset
-from tracker.api.v1.people.members import doer_of
+from tracker.api.v1.people.members import audit_context
 from tracker.api.v1.runs import router as runs_router
 from tracker.queries.projects.trash import TrashedRun, trash_page
 
@@ -115,7 +115,7 @@ def delete_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
 
     It becomes invisible at once; its space is reclaimed in the background.
     """
-    delete_for_good(doomed_run(request.auth, run_id), doer_of(request))
+    delete_for_good(doomed_run(request.auth, run_id), audit_context(request))
     return _place(run_id, is_deleted=True)
 
 

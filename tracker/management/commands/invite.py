@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.actions.people.invitations import (
     InvitationRequest,
     invitation_url,

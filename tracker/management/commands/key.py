@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.actions.people.keys import KeyRequest, create_key, revoke_key
 from tracker.actor import Scope
 from tracker.errors import NotFound

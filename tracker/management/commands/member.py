@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from tracker.actions.people import members as actions
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.actions.people.roles import role_named
 from tracker.management.people import (
     add_data_folder,

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tracker.actions import projects as actions
 from tracker.actions.moves import move_run
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.errors import NotFound
 from tracker.management.people import (
     add_data_folder,

@@ -13,7 +13,7 @@ from django.db import transaction
 from tracker.actions.people.accounts import create_account, make_reset_link
 from tracker.actions.people.activation import deactivate_account, reactivate_account
 from tracker.actions.people.addresses import confirm_address
-from tracker.actions.people.doer import COMMAND
+from tracker.actions.people.audit_context import COMMAND
 from tracker.actions.people.members import add_member
 from tracker.management.people import (
     add_data_folder,

@@ -24,7 +24,7 @@ from tracker.queries.runs.verdicts import Verdict
 from web.pages.home.first_run import KEY_DAYS, first_run_context
 from web.pages.projects.gpu_hours import in_the_last
 from web.polling import poll_answer, poll_unless, wait_answer
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.run_names import RunNames
 from web.session import PageRequest, signed_in
 
@@ -115,7 +115,7 @@ def first_key(request: PageRequest) -> HttpResponse:
     member = own_membership(request.actor, request.POST.get("workspace", ""))
     expires_at = timezone.now() + timedelta(days=KEY_DAYS)
     fields = KeyRequest(FIRST_KEY, Scope.LOG, expires_at)
-    secret = create_key(member, fields, doer_of(request)).secret
+    secret = create_key(member, fields, audit_context(request)).secret
     project = request.POST.get("project", "")
     return _start(request, secret=secret, project=project)
 

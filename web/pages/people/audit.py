@@ -26,7 +26,7 @@ from tracker.queries.people.audit import (
 from web.csv_answer import Row, csv_answer
 from web.numbers import whole_number
 from web.pages.people.audit_texts import ACTIONS, detail_texts
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 
 COLUMNS = ("time", "user", "action", "target", "address", "details")
@@ -66,7 +66,7 @@ def audit(request: PageRequest, workspace: str) -> HttpResponse:
 @signed_in
 def audit_csv(request: PageRequest, workspace: str) -> HttpResponseBase:
     found = managed_workspace(request.actor, workspace, to=TO_READ)
-    doer_of(request).note(Action.EXPORTED, "audit log", found)
+    audit_context(request).note(Action.EXPORTED, "audit log", found)
     name = f"{found.slug}-audit.csv"
     return csv_answer(_rows(found, _filter(request.GET)), name)
 

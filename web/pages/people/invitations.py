@@ -29,7 +29,7 @@ from tracker.actions.people.roles import role_named
 from tracker.errors import InvalidInput
 from web.pages.people.invitation_form import InviteForm, read_invite_form
 from web.pages.people.members import members_context
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 
@@ -41,7 +41,7 @@ def send(request: PageRequest, workspace: str) -> HttpResponse:
     form = InviteForm()
     try:
         form = read_invite_form(request.POST)
-        secret = invite(found, _wanted(request, found, form), doer_of(request))
+        secret = invite(found, _wanted(request, found, form), audit_context(request))
     except InvalidInput as error:
         context = {**members_context(request, found, form), "error": error}
         status = HTTPStatus.BAD_REQUEST
@@ -53,7 +53,7 @@ def send(request: PageRequest, workspace: str) -> HttpResponse:
 @signed_in
 def renew(request: PageRequest, workspace: str, invitation_id: int) -> HttpResponse:
     invitation = managed_invitation(request.actor, workspace, invitation_id)
-    secret = renew_invitation(invitation, doer_of(request))
+    secret = renew_invitation(invitation, audit_context(request))
     return _shown(request, invitation.workspace, secret, invitation.email)
 
 
@@ -61,7 +61,7 @@ def renew(request: PageRequest, workspace: str, invitation_id: int) -> HttpRespo
 @signed_in
 def revoke(request: PageRequest, workspace: str, invitation_id: int) -> HttpResponse:
     invitation = managed_invitation(request.actor, workspace, invitation_id)
-    revoke_invitation(invitation, doer_of(request))
+    revoke_invitation(invitation, audit_context(request))
     tell(request, gettext("Invitation revoked."))
     return HttpResponseRedirect(reverse("members", args=[workspace]))
 

@@ -29,7 +29,7 @@ from tracker.queries.people.keys import (
 )
 from tracker.queries.projects.members import memberships
 from web.pages.people.key_form import LIFETIME_DAYS, SCOPES, KeyForm, read_key_form
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.snippets import agent_file, environment
 from web.toasts import tell
@@ -50,7 +50,7 @@ def keys(request: PageRequest) -> HttpResponse:
     form = read_key_form(request.POST)
     member = own_membership(request.actor, request.POST.get("workspace", ""))
     try:
-        key = create_key(member, form.request(timezone.now()), doer_of(request))
+        key = create_key(member, form.request(timezone.now()), audit_context(request))
     except InvalidInput as error:
         return _own_page(request, form, error=error, status=400)
     # Shown in the response itself and nowhere else: sessions must not hold it.
@@ -60,7 +60,7 @@ def keys(request: PageRequest) -> HttpResponse:
 @require_POST
 @signed_in
 def revoke(request: PageRequest, key_id: int) -> HttpResponse:
-    revoke_key(own_key(request.actor, key_id), doer_of(request))
+    revoke_key(own_key(request.actor, key_id), audit_context(request))
     _tell_revoked(request)
     return redirect("keys")
 
@@ -78,7 +78,7 @@ def revoke_in_workspace(
     request: PageRequest, workspace: str, key_id: int
 ) -> HttpResponse:
     key = key_of_workspace(request.actor, workspace, key_id)
-    revoke_key(key, doer_of(request))
+    revoke_key(key, audit_context(request))
     _tell_revoked(request)
     return redirect("workspace-keys", workspace)
 

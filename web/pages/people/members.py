@@ -28,7 +28,7 @@ from tracker.queries.people.accounts import has_second_factor
 from tracker.queries.people.invitations import pending_invitations
 from tracker.queries.people.members import heirs_of, leaving, workspace_members
 from web.pages.people.invitation_form import EXPIRIES, USES, InviteForm
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.templatetags.roles import NAMES, SENTENCES
 from web.toasts import tell
@@ -54,7 +54,7 @@ def set_role(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
     role = role_named(request.POST.get("role", ""))
     require_grantable(request.actor, member.workspace, role)
     try:
-        actions.change_role(member, role, doer_of(request))
+        actions.change_role(member, role, audit_context(request))
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s is now %(role)s.")
@@ -67,7 +67,7 @@ def set_role(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
 def deactivate(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
     member = managed_member(request.actor, workspace, member_id)
     try:
-        actions.deactivate(member, doer_of(request))
+        actions.deactivate(member, audit_context(request))
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s has no access until you reactivate them.")
@@ -79,7 +79,7 @@ def deactivate(request: PageRequest, workspace: str, member_id: int) -> HttpResp
 @signed_in
 def reactivate(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
     member = managed_member(request.actor, workspace, member_id)
-    actions.reactivate(member, doer_of(request))
+    actions.reactivate(member, audit_context(request))
     text = gettext("%(name)s has access again.")
     tell(request, text % {"name": member.user.display_name})
     return HttpResponseRedirect(reverse("member", args=[workspace, member_id]))
@@ -91,7 +91,7 @@ def offboard(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
     member = managed_member(request.actor, workspace, member_id)
     try:
         successor = heir_of(member, request.POST.get("heir", ""))
-        actions.offboard(member, doer_of(request), successor)
+        actions.offboard(member, audit_context(request), successor)
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
     text = gettext(
@@ -107,7 +107,7 @@ def remove(request: PageRequest, workspace: str, member_id: int) -> HttpResponse
     member = managed_member(request.actor, workspace, member_id)
     try:
         successor = heir_of(member, request.POST.get("heir", ""))
-        actions.remove(member, doer_of(request), successor)
+        actions.remove(member, audit_context(request), successor)
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
     text = gettext("%(name)s is no longer a member.")

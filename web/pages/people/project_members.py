@@ -26,7 +26,7 @@ from tracker.actions.people.roles import IN_PROJECT as ROLES
 from tracker.actions.people.roles import role_named
 from tracker.errors import InvalidInput, NotFound
 from tracker.queries.people.members import addable_members, project_members
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.templatetags.roles import IN_PROJECT, NAMES
 from web.toasts import tell
@@ -45,7 +45,7 @@ def project_members_page(
     try:
         role = role_named(request.POST.get("role", ""))
         member = member_to_add(found, name)
-        set_project_role(found, member, role, doer_of(request))
+        set_project_role(found, member, role, audit_context(request))
     except NotFound:
         error = InvalidInput("who", gettext("must be a member of this workspace"))
         return _page(request, found, error=error)
@@ -62,7 +62,7 @@ def set_role(
     found = shared_project(request.actor, workspace, project)
     member = member_of_project(found, member_id)
     role = role_named(request.POST.get("role", ""))
-    set_project_role(found, member, role, doer_of(request))
+    set_project_role(found, member, role, audit_context(request))
     text = gettext("%(name)s is now %(role)s.")
     return _done(request, found, text, member, role=NAMES[role.value])
 
@@ -74,7 +74,7 @@ def remove(
 ) -> HttpResponse:
     found = shared_project(request.actor, workspace, project)
     member = member_of_project(found, member_id)
-    remove_project_member(found, member, doer_of(request))
+    remove_project_member(found, member, audit_context(request))
     text = gettext("%(name)s no longer has a role in this project.")
     return _done(request, found, text, member)
 
@@ -84,7 +84,7 @@ def remove(
 def set_access(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = shared_project(request.actor, workspace, project)
     is_open = request.POST.get("access") == "open"
-    set_project_open(found, doer_of(request), is_open=is_open)
+    set_project_open(found, audit_context(request), is_open=is_open)
     tell(
         request,
         gettext("The whole workspace can now see the project.")

@@ -24,7 +24,7 @@ from tracker.queries.people.keys import keys_of_member
 from tracker.queries.people.workspaces import projects_of
 from web.pages.people.key_form import SCOPES, KeyForm, read_key_form
 from web.pages.people.keys import form_context
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.toasts import quoted, tell
 
@@ -43,7 +43,7 @@ def new(request: PageRequest, workspace: str) -> HttpResponse:
             found,
             typed.get("name", ""),
             service_role_named(typed.get("role", "")),
-            doer_of(request),
+            audit_context(request),
             projects=projects_among(found, typed.getlist("projects"))
             if is_bound
             else None,
@@ -63,7 +63,7 @@ def account(request: PageRequest, workspace: str, account_id: int) -> HttpRespon
         return _page(request, member, KeyForm())
     form = read_key_form(request.POST)
     try:
-        key = create_key(member, form.request(timezone.now()), doer_of(request))
+        key = create_key(member, form.request(timezone.now()), audit_context(request))
     except InvalidInput as error:
         return _page(request, member, form, error=error, status=400)
     return _page(request, member, KeyForm(), secret=key.secret, status=201)
@@ -73,7 +73,7 @@ def account(request: PageRequest, workspace: str, account_id: int) -> HttpRespon
 @signed_in
 def delete(request: PageRequest, workspace: str, account_id: int) -> HttpResponse:
     member = service_account(request.actor, workspace, account_id)
-    delete_service_account(member, doer_of(request))
+    delete_service_account(member, audit_context(request))
     text = gettext("%(name)s is deleted and its API keys are revoked. Its runs stay.")
     tell(request, text % {"name": quoted(member.user.display_name)})
     return redirect("workspace-keys", workspace)

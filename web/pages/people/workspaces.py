@@ -29,7 +29,7 @@ from tracker.errors import InvalidInput
 from tracker.queries.projects.projects import project_summaries
 from web.numbers import whole_number
 from web.pages.projects.project_settings import typed_price
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.templatetags.ledger import typed as all_digits
 from web.toasts import quoted, tell
@@ -67,7 +67,7 @@ def new(request: PageRequest) -> HttpResponse:
         request.POST.get("name", ""), request.POST.get("description", "")
     )
     try:
-        made = create_workspace(fields, request.actor.user_id, doer_of(request))
+        made = create_workspace(fields, request.actor.user_id, audit_context(request))
     except InvalidInput as error:
         context = {"typed": request.POST, "error": error}
         return render(request, "people/new_workspace.html", context, status=400)
@@ -81,7 +81,7 @@ def settings(request: PageRequest, workspace: str) -> HttpResponse:
     if request.method != "POST":
         return _page(request, found)
     try:
-        change_workspace(found, _wanted(request.POST), doer_of(request))
+        change_workspace(found, _wanted(request.POST), audit_context(request))
     except InvalidInput as error:
         return _page(request, found, error=error)
     tell(request, gettext("Saved."))
@@ -94,7 +94,7 @@ def delete(request: PageRequest, workspace: str) -> HttpResponse:
     found = owned_workspace(request.actor, workspace)
     try:
         _require_typed(request.POST.get("typed", ""), found.name)
-        delete_workspace(found, doer_of(request))
+        delete_workspace(found, audit_context(request))
     except InvalidInput as error:
         return _page(request, found, error=error)
     text = gettext("The workspace %(name)s is deleted.")

@@ -19,7 +19,7 @@ from tracker.errors import InvalidInput
 from tracker.queries.people.follows import follows_project
 from tracker.queries.projects.alerts import channels_of, newest_alerts
 from tracker.queries.projects.metric_rules import rules_of
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
 from web.toasts import tell
@@ -46,7 +46,7 @@ def alerts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     address = request.POST.get("address", "").strip()
     severity = request.POST.get("severity", "")
     try:
-        channels.add_channel(found, kind, address, severity, doer_of(request))
+        channels.add_channel(found, kind, address, severity, audit_context(request))
     except InvalidInput as error:
         typed = {"kind": kind, "address": address, "severity": severity}
         return _page(request, found, error=str(error), typed=typed)
@@ -87,7 +87,7 @@ def remove_channel(
     request: PageRequest, workspace: str, project: str, channel_id: int
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
-    channels.remove_channel(found, channel_id, doer_of(request))
+    channels.remove_channel(found, channel_id, audit_context(request))
     tell(request, gettext("Nothing is sent there any more."))
     return _back(workspace, project)
 

@@ -21,7 +21,7 @@ from tracker.actions.metric_rules import RuleRequest
 from tracker.errors import InvalidInput, NotAllowed, NotFound
 from tracker.queries.projects.metric_rules import tested_on_past_runs
 from web.pages.projects.metric_rule_texts import CONDITIONS, UNITS
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 
@@ -50,7 +50,7 @@ def new_rule(request: PageRequest, workspace: str, project: str) -> HttpResponse
             return _tested(request, found, fields)
         _expect_may_share(request, found, fields)
         metric_rules.create_rule(
-            found, fields, user_id=request.actor.user_id, doer=doer_of(request)
+            found, fields, user_id=request.actor.user_id, audit=audit_context(request)
         )
     except InvalidInput as error:
         return _page(request, found, typed=fields, error=str(error))
@@ -74,7 +74,7 @@ def rule(
         if "test" in request.POST:
             return _tested(request, found, fields, rule=stored)
         _expect_may_share(request, found, fields)
-        metric_rules.change_rule(stored, fields, doer_of(request))
+        metric_rules.change_rule(stored, fields, audit_context(request))
     except InvalidInput as error:
         return _page(request, found, typed=fields, rule=stored, error=str(error))
     tell(request, gettext("Rule saved."))
@@ -90,13 +90,13 @@ def change_rule(
     found = readable_project(request.actor, workspace, project)
     stored = editable_rule(request.actor, found, rule_id)
     if change == "pause":
-        metric_rules.pause_rule(stored, doer_of(request))
+        metric_rules.pause_rule(stored, audit_context(request))
         tell(request, gettext("Rule paused."))
     elif change == "resume":
-        metric_rules.resume_rule(stored, doer_of(request))
+        metric_rules.resume_rule(stored, audit_context(request))
         tell(request, gettext("Rule resumed."))
     elif change == "delete":
-        metric_rules.delete_rule(stored, doer_of(request))
+        metric_rules.delete_rule(stored, audit_context(request))
         tell(request, gettext("Rule deleted."))
     else:
         raise NotFound("page")

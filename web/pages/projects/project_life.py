@@ -22,7 +22,7 @@ from tracker.actions.projects import (
 from tracker.errors import InvalidInput
 from web.numbers import whole_number
 from web.pages.projects.project_settings import settings_page
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.toasts import quoted, tell
 
@@ -38,7 +38,7 @@ def new(request: PageRequest, workspace: str) -> HttpResponse:
     )
     is_open = request.POST.get("access") != "chosen"
     try:
-        project = create_project(found, fields, doer_of(request), is_open=is_open)
+        project = create_project(found, fields, audit_context(request), is_open=is_open)
     except InvalidInput as error:
         return _new_page(request, found, error=error)
     return redirect("runs", workspace, project.slug)
@@ -55,7 +55,7 @@ def change(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         owner_id=whole_number(owner, "owner") if owner else None,
     )
     try:
-        change_project(found, fields, doer_of(request))
+        change_project(found, fields, audit_context(request))
     except InvalidInput as error:
         found.refresh_from_db()
         return settings_page(request, found, error=error)
@@ -67,7 +67,7 @@ def change(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @signed_in
 def archive(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     archive_project(
-        managed_project(request.actor, workspace, project), doer_of(request)
+        managed_project(request.actor, workspace, project), audit_context(request)
     )
     tell(request, gettext("The project is archived. Its runs stay readable."))
     return redirect("project-settings", workspace, project)
@@ -77,7 +77,7 @@ def archive(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @signed_in
 def restore(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     restore_project(
-        managed_project(request.actor, workspace, project), doer_of(request)
+        managed_project(request.actor, workspace, project), audit_context(request)
     )
     tell(request, gettext("The project is restored."))
     return redirect("project-settings", workspace, project)
@@ -91,7 +91,7 @@ def delete(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         error = InvalidInput("the typed name", "must be the name of the project")
         return settings_page(request, found, error=error)
     name = found.name
-    delete_project(found, doer_of(request))
+    delete_project(found, audit_context(request))
     text = gettext("%(name)s is being deleted with all its runs.")
     tell(request, text % {"name": quoted(name)})
     return redirect("projects")

@@ -28,7 +28,7 @@ from tracker.queries.people.audit import people_of
 from tracker.queries.projects.trash import TRASH_DAYS, expired_count
 from tracker.queries.reports.shares import live_count
 from web.numbers import whole_number
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.templatetags.format import number
 from web.templatetags.ledger import typed as all_digits
@@ -59,12 +59,12 @@ def project_settings(
                 found,
                 typed_price(request.POST[PRICE]),
                 request.POST.get("currency", ""),
-                doer_of(request),
+                audit_context(request),
             )
-            set_carbon_intensity(found, carbon, doer_of(request))
+            set_carbon_intensity(found, carbon, audit_context(request))
         else:
             typed = request.POST.get(FIELD, "").strip()
-            set_retention(found, _days(typed), doer_of(request))
+            set_retention(found, _days(typed), audit_context(request))
     except InvalidInput as refusal:
         return settings_page(request, found, typed, error=refusal)
     tell(request, f"{gettext('Saved.')} {_outlived(found)}".rstrip())

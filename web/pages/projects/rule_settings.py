@@ -15,7 +15,7 @@ from tracker.access.objects import may_own, owned_project, readable_project
 from tracker.actions.rule_settings import reset_rule, set_rule
 from tracker.errors import InvalidInput
 from tracker.queries.diagnoses.rule_settings import rule_groups
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 
@@ -33,13 +33,13 @@ def rule_settings(request: PageRequest, workspace: str, project: str) -> HttpRes
     rule = request.POST.get("rule", "")
     try:
         if "reset" in request.POST:
-            reset_rule(found, rule, doer_of(request))
+            reset_rule(found, rule, audit_context(request))
         else:
             limits = _limits(request.POST.dict())
             set_rule(
                 found,
                 rule,
-                doer_of(request),
+                audit_context(request),
                 is_off="on" not in request.POST,
                 limits=limits,
             )

@@ -32,7 +32,7 @@ from tracker.queries.projects.deletions import deleted_page
 from tracker.queries.projects.trash import TRASH_DAYS, trash_page
 from web.numbers import whole_number
 from web.pages.projects.deletions import WORDS
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.toasts import quoted, tell
 
@@ -85,7 +85,7 @@ def _pages(
 def empty(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Delete all that lies in the trash for good."""
     found = owned_project(request.actor, workspace, project)
-    empty_trash(found, doer_of(request))
+    empty_trash(found, audit_context(request))
     empty_made(found, request.actor)
     tell(request, gettext("The trash is being emptied."))
     return HttpResponseRedirect(reverse("trash", args=[workspace, project]))
@@ -125,7 +125,7 @@ def put_back(request: PageRequest, run_id: UUID) -> HttpResponse:
 def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = doomed_run(request.actor, run_id)
     project = run.project
-    delete_for_good(run, doer_of(request))
+    delete_for_good(run, audit_context(request))
     tell(
         request,
         gettext("%(run)s is being deleted for good.") % {"run": quoted(run.name)},

@@ -34,7 +34,7 @@ from web.pages.run_files.attribute_tree import (
     trail,
 )
 from web.polling import poll_unless
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.templatetags.format import bytes_size
 
@@ -123,7 +123,7 @@ def attributes_csv(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     pages = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
     found = (attribute_values([run.id], page)[run.id] for page in pages)
     rows = (row for each in found for _, row in sorted(each.items()))
-    doer_of(request).note(
+    audit_context(request).note(
         Action.EXPORTED,
         f"attributes of {run.name}",
         run.project.workspace,

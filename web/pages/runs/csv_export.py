@@ -17,7 +17,7 @@ from web.csv_answer import Cell, Row, csv_answer
 from web.pages.runs.blocks import grouped, shown_columns
 from web.pages.runs.cells import cell_value
 from web.pages.runs.table_state import TableState, read_table
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 
 MAX_RUNS = 500_000
@@ -51,7 +51,9 @@ AGGREGATES = {
 def runs_csv(request: PageRequest, workspace: str, project: str) -> HttpResponseBase:
     found = readable_project(request.actor, workspace, project)
     state = read_table(request.GET)
-    doer_of(request).note(Action.EXPORTED, "runs", found.workspace, project=found.slug)
+    audit_context(request).note(
+        Action.EXPORTED, "runs", found.workspace, project=found.slug
+    )
     if state.groups:
         return csv_answer(_groups(found.id, state), f"{found.slug}-groups.csv")
     return csv_answer(_rows(found.id, state), f"{found.slug}-runs.csv")

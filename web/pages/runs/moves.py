@@ -23,7 +23,7 @@ from tracker.errors import InvalidInput
 from tracker.queries.runs.requested import read_runs
 from tracker.queries.runs.table import runs_in_order
 from web.pages.runs.bulk_changes import named_runs
-from web.request_actor import doer_of
+from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.templatetags.format import number
 from web.toasts import quoted, tell
@@ -38,7 +38,7 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
     target = moving_target(request.actor, run.project, request.POST.get("project", ""))
     renames = request.POST.get("clash") == "rename"
     try:
-        move_run(run, target, doer_of(request), renames=renames)
+        move_run(run, target, audit_context(request), renames=renames)
     except InvalidInput as error:
         return _page(request, run, error=error)
     text = gettext("Run moved to %(project)s.")
@@ -57,7 +57,7 @@ def move_many(request: PageRequest, workspace: str, project: str) -> HttpRespons
     target = moving_target(request.actor, found, request.POST["project"])
     renames = request.POST.get("clash") == "rename"
     ids = [run.id for run in runs]
-    done = move_runs(found, ids, target, doer_of(request), renames=renames)
+    done = move_runs(found, ids, target, audit_context(request), renames=renames)
     if done.moved:
         count = len(done.moved)
         text = ngettext(

@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.utils import timezone
 
 from tests.builders import make_member, make_project
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.invitations import (
     InvitationRequest,
     invite,
@@ -28,8 +28,8 @@ NEW = {"name": "Bob", "password": "long enough and rare"}
 
 
 @pytest.fixture
-def doer(member):
-    return Doer(member.user_id)
+def audit(member):
+    return AuditContext(member.user_id)
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def refused(secret, user):
     return caught.value.refusal
 
 
-def test_a_new_person_joins_with_the_address_that_was_invited(member, doer):
-    secret = invite(member.workspace, wanted(email="Bob@Example.com"), doer)
+def test_a_new_person_joins_with_the_address_that_was_invited(member, audit):
+    secret = invite(member.workspace, wanted(email="Bob@Example.com"), audit)
 
     user = join_as_new(secret, email="other@example.com", **NEW)
 
@@ -67,8 +67,8 @@ def test_a_new_person_joins_with_the_address_that_was_invited(member, doer):
     }
 
 
-def test_an_invitation_works_as_often_as_it_may(member, doer, eve):
-    secret = invite(member.workspace, wanted(max_uses=2), doer)
+def test_an_invitation_works_as_often_as_it_may(member, audit, eve):
+    secret = invite(member.workspace, wanted(max_uses=2), audit)
     join(secret, eve)
     assert refused(secret, eve) == Refusal.ALREADY_MEMBER
     join_as_new(secret, email="bob@example.com", **NEW)
@@ -78,10 +78,10 @@ def test_an_invitation_works_as_often_as_it_may(member, doer, eve):
     assert caught.value.refusal == Refusal.USED
 
 
-def test_an_account_is_not_made_for_an_invitation_that_is_over(member, doer):
+def test_an_account_is_not_made_for_an_invitation_that_is_over(member, audit):
     from tracker.models import User
 
-    secret = invite(member.workspace, wanted(), doer)
+    secret = invite(member.workspace, wanted(), audit)
     Invitation.objects.update(expires_at=timezone.now())
 
     with pytest.raises(CannotJoin):
@@ -89,8 +89,8 @@ def test_an_account_is_not_made_for_an_invitation_that_is_over(member, doer):
     assert not User.objects.filter(email="bob@example.com").exists()
 
 
-def test_expired_revoked_and_renewed_links_are_refused(member, doer, eve):
-    secret = invite(member.workspace, wanted(), doer)
+def test_expired_revoked_and_renewed_links_are_refused(member, audit, eve):
+    secret = invite(member.workspace, wanted(), audit)
     invitation = Invitation.objects.get()
     Invitation.objects.update(
         expires_at=timezone.now(), created_at=timezone.now() - timedelta(days=7)
@@ -98,44 +98,44 @@ def test_expired_revoked_and_renewed_links_are_refused(member, doer, eve):
     assert refused(secret, eve) == Refusal.EXPIRED
 
     invitation.refresh_from_db()
-    renewed = renew_invitation(invitation, doer)
+    renewed = renew_invitation(invitation, audit)
     assert refused(secret, eve) == Refusal.REVOKED
 
-    revoke_invitation(invitation, doer)
+    revoke_invitation(invitation, audit)
     assert refused(renewed, eve) == Refusal.REVOKED
     assert not Member.objects.filter(user=eve, workspace=member.workspace).exists()
 
 
-def test_another_address_is_refused_and_case_does_not_matter(member, doer, eve):
-    other = invite(member.workspace, wanted(email="bob@example.com"), doer)
+def test_another_address_is_refused_and_case_does_not_matter(member, audit, eve):
+    other = invite(member.workspace, wanted(email="bob@example.com"), audit)
     assert refused(other, eve) == Refusal.OTHER_EMAIL
 
-    join(invite(member.workspace, wanted(email="eve@EXAMPLE.com"), doer), eve)
+    join(invite(member.workspace, wanted(email="eve@EXAMPLE.com"), audit), eve)
     assert Member.objects.filter(user=eve, workspace=member.workspace).exists()
 
 
-def test_an_invitation_gives_no_more_than_its_maker_has(member, doer, eve):
+def test_an_invitation_gives_no_more_than_its_maker_has(member, audit, eve):
     bob = make_member("bob", Role.OWNER, workspace=member.workspace)
-    secret = invite(member.workspace, wanted(Role.OWNER), Doer(bob.user_id))
+    secret = invite(member.workspace, wanted(Role.OWNER), AuditContext(bob.user_id))
 
-    change_role(bob, Role.ADMIN, doer)
+    change_role(bob, Role.ADMIN, audit)
     assert refused(secret, eve) == Refusal.WITHDRAWN
-    change_role(bob, Role.OWNER, doer)
-    deactivate(bob, doer)
+    change_role(bob, Role.OWNER, audit)
+    deactivate(bob, audit)
     assert refused(secret, eve) == Refusal.WITHDRAWN
 
 
-def test_a_deactivated_member_does_not_return_by_a_link(member, doer, eve):
-    secret = invite(member.workspace, wanted(max_uses=None), doer)
+def test_a_deactivated_member_does_not_return_by_a_link(member, audit, eve):
+    secret = invite(member.workspace, wanted(max_uses=None), audit)
     join(secret, eve)
-    deactivate(Member.objects.get(user=eve, workspace=member.workspace), doer)
+    deactivate(Member.objects.get(user=eve, workspace=member.workspace), audit)
 
     assert refused(secret, eve) == Refusal.DEACTIVATED
 
 
-def test_an_invitation_to_a_project_makes_a_guest_of_it(member, doer, eve):
+def test_an_invitation_to_a_project_makes_a_guest_of_it(member, audit, eve):
     project = make_project(member)
-    secret = invite(member.workspace, wanted(Role.VIEWER, project=project), doer)
+    secret = invite(member.workspace, wanted(Role.VIEWER, project=project), audit)
 
     join(secret, eve)
 
@@ -144,16 +144,16 @@ def test_an_invitation_to_a_project_makes_a_guest_of_it(member, doer, eve):
     assert ProjectMember.objects.get(member=joined).role == Role.VIEWER
 
 
-def test_an_invitation_never_lowers_a_role(member, doer):
+def test_an_invitation_never_lowers_a_role(member, audit):
     project = make_project(member)
     bob = make_member("bob", Role.MEMBER, workspace=member.workspace)
 
     for less in (wanted(Role.VIEWER), wanted(Role.VIEWER, project=project)):
-        secret = invite(member.workspace, less, doer)
+        secret = invite(member.workspace, less, audit)
         assert refused(secret, bob.user) == Refusal.ALREADY_MEMBER
 
     carl = make_member("carl", Role.VIEWER, workspace=member.workspace)
-    join(invite(member.workspace, wanted(Role.MEMBER), doer), carl.user)
+    join(invite(member.workspace, wanted(Role.MEMBER), audit), carl.user)
     carl.refresh_from_db()
     assert carl.role == Role.MEMBER
 
@@ -170,14 +170,14 @@ def test_an_invitation_never_lowers_a_role(member, doer):
     ],
     ids=str,
 )
-def test_an_invitation_that_makes_no_sense_is_refused(member, doer, bad):
+def test_an_invitation_that_makes_no_sense_is_refused(member, audit, bad):
     with pytest.raises(InvalidInput):
-        invite(member.workspace, bad, doer)
+        invite(member.workspace, bad, audit)
 
 
-def test_a_second_invitation_of_an_address_replaces_the_first(member, doer, eve):
+def test_a_second_invitation_of_an_address_replaces_the_first(member, audit, eve):
     first, second = (
-        invite(member.workspace, wanted(email="eve@example.com"), doer)
+        invite(member.workspace, wanted(email="eve@example.com"), audit)
         for _ in range(2)
     )
 
@@ -185,13 +185,13 @@ def test_a_second_invitation_of_an_address_replaces_the_first(member, doer, eve)
     join(second, eve)
 
 
-def test_an_invitation_is_mailed_as_text_and_page(member, doer, settings):
+def test_an_invitation_is_mailed_as_text_and_page(member, audit, settings):
     settings.SMTP_URL = "smtp://localhost"
     settings.PUBLIC_URL = "https://seamark.example"
     member.workspace.name = "R&D <b>"
     member.workspace.save()
 
-    secret = invite(member.workspace, wanted(email="bob@example.com"), doer)
+    secret = invite(member.workspace, wanted(email="bob@example.com"), audit)
 
     mail = Mail.objects.get()
     link = f"https://seamark.example/join/{secret}"

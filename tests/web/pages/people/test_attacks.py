@@ -13,7 +13,7 @@ from tests.builders import make_member
 from tests.tracker.test_route_policy import address, all_routes
 from tracker.actions.access import make_sign_in_link
 from tracker.actions.people.accounts import create_account
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.actions.people.joining import CannotJoin, Refusal, join
 from tracker.models import Mail, Member, Role
@@ -117,7 +117,7 @@ def test_an_invitation_for_one_lets_one_in_of_four_at_once():
     owner = make_member("olga")
     users = [make_member(name).user for name in ("a", "b", "c", "d")]
     secret = invite(
-        owner.workspace, InvitationRequest(Role.MEMBER), Doer(owner.user_id)
+        owner.workspace, InvitationRequest(Role.MEMBER), AuditContext(owner.user_id)
     )
 
     def attempt(user):

@@ -11,7 +11,7 @@ from django.test import Client
 from tests.builders import make_member
 from tests.services import IdentityProvider
 from tracker.actions.people.accounts import create_account
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.invitations import InvitationRequest, invite
 from tracker.models import AuditEntry, Member, Role, User, Workspace
 
@@ -140,7 +140,7 @@ def test_an_invitation_lets_a_new_person_in_with_the_provider(settings):
     settings.OIDC_DOMAINS = []
     owner = make_member("olga")
     wanted = InvitationRequest(Role.VIEWER, email="ada@corp.example")
-    secret = invite(owner.workspace, wanted, Doer(owner.user_id))
+    secret = invite(owner.workspace, wanted, AuditContext(owner.user_id))
     query = f"?next=/join/{secret}"
 
     _, refused = sign_in("bob", query=query)

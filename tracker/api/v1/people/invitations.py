@@ -26,7 +26,7 @@ from tracker.actions.people.invitations import (
 from tracker.actions.people.roles import role_named
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.people.members import Json, RoleName, doer_of
+from tracker.api.v1.people.members import Json, RoleName, audit_context
 from tracker.queries.people.invitations import InvitationRow, pending_invitations
 
 router = Router(tags=["members"], auth=ReaderAuth())
@@ -108,7 +108,7 @@ def write_invitation(
         body.max_uses,
         body.send_mail,
     )
-    secret = invite(found, invitation, doer_of(request))
+    secret = invite(found, invitation, audit_context(request))
     return _made(secret, was_mailed=body.send_mail and is_mailed(body.email))
 
 
@@ -120,7 +120,7 @@ def write_invitation(
 def renew(request: ApiRequest, workspace: str, invitation_id: int) -> HttpResponse:
     """Create a new link and mail it again; the old one stops working."""
     invitation = managed_invitation(request.auth, workspace, invitation_id)
-    secret = renew_invitation(invitation, doer_of(request))
+    secret = renew_invitation(invitation, audit_context(request))
     return _made(secret, was_mailed=is_mailed(invitation.email))
 
 
@@ -132,7 +132,7 @@ def renew(request: ApiRequest, workspace: str, invitation_id: int) -> HttpRespon
 def revoke(request: ApiRequest, workspace: str, invitation_id: int) -> HttpResponse:
     """End an invitation permanently."""
     invitation = managed_invitation(request.auth, workspace, invitation_id)
-    revoke_invitation(invitation, doer_of(request))
+    revoke_invitation(invitation, audit_context(request))
     return json_response({"id": invitation_id, "is_revoked": True})
 
 

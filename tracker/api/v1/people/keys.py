@@ -26,7 +26,7 @@ from tracker.actions.people.service_accounts import (
 from tracker.actor import Scope
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.people.members import Json, RoleName, doer_of
+from tracker.api.v1.people.members import Json, RoleName, audit_context
 from tracker.errors import InvalidInput
 from tracker.queries.people.keys import (
     KeySummary,
@@ -141,7 +141,7 @@ def write_key(request: ApiRequest, workspace: str, body: KeyIn) -> HttpResponse:
         expires_at=_expiry(body.expires_days),
         projects=None if body.projects is None else tuple(body.projects),
     )
-    made = create_key(member, key, doer_of(request))
+    made = create_key(member, key, audit_context(request))
     return json_response({"id": made.id, "key": made.secret})
 
 
@@ -152,7 +152,7 @@ def write_key(request: ApiRequest, workspace: str, body: KeyIn) -> HttpResponse:
 )
 def delete_key(request: ApiRequest, workspace: str, key_id: int) -> HttpResponse:
     """Revoke one of the caller's keys; owners and admins may revoke any."""
-    revoke_key(key_in_reach(request.auth, workspace, key_id), doer_of(request))
+    revoke_key(key_in_reach(request.auth, workspace, key_id), audit_context(request))
     return json_response({"id": key_id, "is_revoked": True})
 
 
@@ -181,7 +181,7 @@ def write_service_account(
         found,
         body.name,
         service_role_named(body.role),
-        doer_of(request),
+        audit_context(request),
         projects=None if slugs is None else projects_among(found, slugs),
     )
     user = member.user
@@ -203,7 +203,7 @@ def remove_service_account(
     To pause it instead, set `is_active` of the member with this id.
     """
     member = service_account(request.auth, workspace, account_id)
-    delete_service_account(member, doer_of(request))
+    delete_service_account(member, audit_context(request))
     return json_response({"id": account_id, "is_deleted": True})
 
 

@@ -17,7 +17,7 @@ from tracker.access.people import (
     resettable_member,
 )
 from tracker.actions.people.addresses import confirm_address
-from tracker.actions.people.doer import Doer
+from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.members import (
     change_role,
     deactivate,
@@ -103,15 +103,15 @@ def write_member(
     The last owner stays one.
     """
     member = managed_member(request.auth, workspace, member_id)
-    doer = doer_of(request)
+    audit = audit_context(request)
     with transaction.atomic():
         if body.role is not None:
             role = role_named(body.role)
             require_grantable(request.auth, member.workspace, role)
-            change_role(member, role, doer)
+            change_role(member, role, audit)
         if body.is_active is not None:
             change = reactivate if body.is_active else deactivate
-            change(member, doer)
+            change(member, audit)
     return _one(request, workspace, member_id)
 
 
@@ -144,7 +144,7 @@ def offboard_member(
     Their runs stay. An account without another workspace is deactivated.
     """
     member = managed_member(request.auth, workspace, member_id)
-    offboard(member, doer_of(request), heir_of(member, _id(body.transfer_to)))
+    offboard(member, audit_context(request), heir_of(member, _id(body.transfer_to)))
     return _one(request, workspace, member_id)
 
 
@@ -158,12 +158,12 @@ def remove_member(
 ) -> HttpResponse:
     """Delete a membership with its keys; the account and the runs stay."""
     member = managed_member(request.auth, workspace, member_id)
-    remove(member, doer_of(request), heir_of(member, _id(body.transfer_to)))
+    remove(member, audit_context(request), heir_of(member, _id(body.transfer_to)))
     return json_response({"id": member_id, "is_removed": True})
 
 
-def doer_of(request: ApiRequest) -> Doer:
-    return Doer(request.auth.user_id, client_address(request))
+def audit_context(request: ApiRequest) -> AuditContext:
+    return AuditContext(request.auth.user_id, client_address(request))
 
 
 def person_fields(person: Person) -> Json:

@@ -16,7 +16,7 @@ from tracker.actions.people.project_members import (
 from tracker.actions.people.roles import role_named
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.people.members import Json, RoleName, doer_of, person_fields
+from tracker.api.v1.people.members import Json, RoleName, audit_context, person_fields
 from tracker.queries.people.members import project_members
 
 router = Router(tags=["members"], auth=ReaderAuth())
@@ -69,7 +69,7 @@ def write_project_member(
     """Add a member of the workspace to the project, or change their role in it."""
     found = shared_project(request.auth, workspace, project)
     member = member_to_add(found, body.who)
-    set_project_role(found, member, role_named(body.role), doer_of(request))
+    set_project_role(found, member, role_named(body.role), audit_context(request))
     return _answer(found)
 
 
@@ -84,7 +84,7 @@ def delete_project_member(
     """Remove the role that the project gives a member."""
     found = shared_project(request.auth, workspace, project)
     member = member_of_project(found, member_id)
-    remove_project_member(found, member, doer_of(request))
+    remove_project_member(found, member, audit_context(request))
     return _answer(found)
 
 
@@ -98,7 +98,7 @@ def write_access(
 ) -> HttpResponse:
     """Open the project to the whole workspace, or only to chosen members."""
     found = shared_project(request.auth, workspace, project)
-    set_project_open(found, doer_of(request), is_open=body.is_open)
+    set_project_open(found, audit_context(request), is_open=body.is_open)
     return _answer(shared_project(request.auth, workspace, project))
 
 

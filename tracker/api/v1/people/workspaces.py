@@ -20,7 +20,7 @@ from tracker.actions.people.workspaces import (
 )
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
-from tracker.api.v1.people.members import doer_of
+from tracker.api.v1.people.members import audit_context
 from tracker.api.v1.projects import Days, Price
 from tracker.errors import InvalidInput
 
@@ -75,8 +75,8 @@ def write_workspace(request: ApiRequest, body: WorkspaceIn) -> HttpResponse:
     """
     require_workspace_maker(request.auth)
     workspace = WorkspaceRequest(body.name, body.description)
-    doer = doer_of(request)
-    return _details(create_workspace(workspace, request.auth.user_id, doer))
+    audit = audit_context(request)
+    return _details(create_workspace(workspace, request.auth.user_id, audit))
 
 
 @router.get("/workspaces/{slug:workspace}", response=WorkspaceDetailsOut)
@@ -96,7 +96,9 @@ def change(
     given = body.model_dump(exclude_unset=True)
     if not given:
         raise InvalidInput("The body", "must name at least one field to change")
-    change_workspace(found, replace(stored_request(found), **given), doer_of(request))
+    change_workspace(
+        found, replace(stored_request(found), **given), audit_context(request)
+    )
     return _details(own_member(request.auth, workspace).workspace)
 
 
@@ -106,7 +108,7 @@ def change(
 def delete(request: ApiRequest, workspace: str) -> HttpResponse:
     """Delete a workspace without projects, with its members and keys."""
     found = owned_workspace(request.auth, workspace)
-    delete_workspace(found, doer_of(request))
+    delete_workspace(found, audit_context(request))
     return json_response({"slug": workspace, "is_deleted": True})
 
 

@@ -10,7 +10,7 @@ from tracker.models import User, Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Doer:
+class AuditContext:
     # A user; None: a command on the server.
     user_id: int | None = None
     address: str = ""
@@ -36,4 +36,4 @@ class Doer:
         )
 
 
-COMMAND = Doer()
+COMMAND = AuditContext()
