@@ -300,7 +300,7 @@ class Run:
                 raise
             finally:
                 self._recorder.end()
-                if self._failure is None and not session.was_told_to_end:
+                if self._failure is None and not session.was_preempted:
                     # After SIGTERM the exit code is arbitrary.
                     self._failure = self._exit_failure
                 remainder = session.finish(
@@ -311,10 +311,10 @@ class Run:
                 )
                 self._id = self._id or session.run_id
         except KeyboardInterrupt:
-            self._tell_what_is_left(session.folder)
+            self._print_pending_data(session.folder)
             raise
         if remainder is not None:
-            self._tell_what_is_left(remainder.folder, is_written=remainder.is_written)
+            self._print_pending_data(remainder.folder, is_written=remainder.is_written)
 
     def __enter__(self) -> Run:
         return self
@@ -492,10 +492,10 @@ class Run:
             return True
         # After SIGTERM the exit code is arbitrary.
         session = self._session
-        is_told = session is not None and session.was_told_to_end
+        is_told = session is not None and session.was_preempted
         return is_told and isinstance(error, SystemExit)
 
-    def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
+    def _print_pending_data(self, folder: Path, *, is_written: bool = True) -> None:
         # One line to explain an incomplete run; the exit code is unchanged.
         lost = "" if is_written else " (incompletely written)"
         by_hand = f"`{command_line(f'sync --spool {folder.parent}')}`"

@@ -18,7 +18,7 @@ from seamark.capture.choice import (
     as_yes_or_no,
     chosen,
     chosen_in_text,
-    surely_wanted,
+    valid_sources,
 )
 from seamark.errors import InvalidSetting, UnsupportedValue
 from seamark.lifecycle.restarts import process_start, resumed_at
@@ -325,7 +325,7 @@ class _VariableReader:
         try:
             return chosen_in_text(text)
         except InvalidSetting as error:
-            sources = surely_wanted(text)
+            sources = valid_sources(text)
             self._refuse(error, f"capturing {', '.join(sorted(sources)) or 'nothing'}")
             return sources
 

@@ -13,7 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
 django = get_wsgi_application()
 
 from tracker.api.batches import Batches  # noqa: E402 - Django is ready first
-from tracker.server.arrival import Lingering  # noqa: E402
+from tracker.server.body_reader import Lingering  # noqa: E402
 from tracker.server.vanished_clients import NoticingVanished  # noqa: E402
 
 # Loads all routes, and with them most modules, before the first request.

@@ -13,7 +13,7 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
 from tracker.errors import TooLarge, TrackerError
-from tracker.server.arrival import Arrivals
+from tracker.server.body_reader import Arrivals
 from tracker.server.body_timeouts import Places
 from tracker.server.processes import SLOW_FORMS_AT_ONCE
 from web.errors import refusal

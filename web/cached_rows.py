@@ -35,7 +35,7 @@ def rows_answer(request: HttpRequest, block: Json) -> HttpResponse:
     headers = {"ETag": f'"{version}"'}
     if is_held(request, version):
         return HttpResponseNotModified(headers=headers)
-    content = _less(block, _rows_held(request))
+    content = _less(block, _cached_places(request))
     return HttpResponse(
         orjson.dumps(content), content_type="application/json", headers=headers
     )
@@ -55,7 +55,7 @@ def _less(block: Json, places: Mapping[str, int]) -> Json:
     return {**block, **{name: less(block[name]) for name in LISTS}}
 
 
-def _rows_held(request: HttpRequest) -> dict[str, int]:
+def _cached_places(request: HttpRequest) -> dict[str, int]:
     """Return the places of the rows that the asker holds; none if that makes no sense."""
     versions = versions_held(request)
     if len(versions) != 1:

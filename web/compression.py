@@ -39,7 +39,7 @@ class Compression:
         return response
 
 
-def wanted_encoding(accepted: str) -> str:
+def accepted_encoding(accepted: str) -> str:
     """Return the first of ours that a header takes, or "" for none."""
     taken = {name for part in accepted.lower().split(",") if (name := _taken(part))}
     return next((name for name in ENCODERS if name in taken), "")
@@ -63,7 +63,7 @@ def _is_worth_it(response: HttpResponse) -> bool:
 
 def _compress(response: HttpResponse, accepted: str) -> None:
     patch_vary_headers(response, ("Accept-Encoding",))
-    encoding = wanted_encoding(accepted)
+    encoding = accepted_encoding(accepted)
     if not encoding:
         return
     response.content = ENCODERS[encoding](response.content)

@@ -73,7 +73,7 @@ def rendered(
 def parts_of(text: str) -> list[Part]:
     """Return the blocks that stand by themselves in a text, in order."""
     blocks = _standing(MARKDOWN.parse(text))
-    return [Part(*_told(tokens), tokens) for tokens in blocks]
+    return [Part(*_kind_and_text(tokens), tokens) for tokens in blocks]
 
 
 def rendered_part(part: Part, widget: Callable[[str], str]) -> SafeString:
@@ -101,7 +101,7 @@ def _standing(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             block = []
 
 
-def _told(tokens: Sequence[Token]) -> tuple[str, str]:
+def _kind_and_text(tokens: Sequence[Token]) -> tuple[str, str]:
     """Return the kind of a block and its words."""
     first = tokens[0]
     is_widget = first.type == "fence" and _language(first) == WIDGET

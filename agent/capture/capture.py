@@ -105,9 +105,9 @@ class Capture:
         self._store("failure", failure.facts(kind, error, trace))
 
     @property
-    def was_told_to_end(self) -> bool:
+    def was_preempted(self) -> bool:
         """Whether a signal asked the process to end a short while ago."""
-        return self._signals is not None and self._signals.was_told_to_end
+        return self._signals is not None and self._signals.was_preempted
 
     def finish(self, ending: Ending) -> None:
         """Store the last captured data; slow work is skipped."""
@@ -128,10 +128,10 @@ class Capture:
     def _turn(self) -> float:
         if not self._is_gathered:
             self._is_gathered = True
-            self._gather()
+            self._collect_facts()
         return _FOR_EVER_SECONDS
 
-    def _gather(self) -> None:
+    def _collect_facts(self) -> None:
         for name, (prefix, facts_of) in make_sources(self._script).items():
             if name in self._wanted and self._recorder.is_awake:
                 self._store(prefix, self._facts(name, facts_of))

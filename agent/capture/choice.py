@@ -52,7 +52,7 @@ def chosen_in_text(text: str) -> frozenset[str]:
     return _from_names("SEAMARK_CAPTURE", _split(text))
 
 
-def surely_wanted(text: str) -> frozenset[str]:
+def valid_sources(text: str) -> frozenset[str]:
     """Return the valid names in a text that also contains invalid ones.
 
     An exclusion with an invalid name excludes everything, because its meaning is

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from seamark.capture.allowance import Allowance
+from seamark.capture.rate_limit import Allowance
 from seamark.capture.screen import REDRAW_SECONDS, Line, Screen
 from seamark.capture.tail import Tail, tail_of
 from seamark.capture.tee import Pending, Taken, Tee, attach, tee_of
@@ -16,8 +16,8 @@ from seamark.capture.texts import REDACTED, storable
 from seamark.lifecycle.background import Background
 
 if TYPE_CHECKING:
-    from seamark.capture.heard import Heard
     from seamark.capture.relay import Relay
+    from seamark.capture.relayed_output import RelayedOutput
 
 INTERVAL_SECONDS = 0.25
 # While nothing is written. New output is still stored within a second, although a line
@@ -45,8 +45,8 @@ class Console:
         self._readers = {name: _Reader(name, sink, redact) for name in STREAMS}
         self._tees: dict[str, Tee] = {}
         self._shell: Any = None  # IPython's
-        self._tails: list[Tail | Heard] = []
-        self._heard: list[Heard] = []
+        self._tails: list[Tail | RelayedOutput] = []
+        self._heard: list[RelayedOutput] = []
         self._written_at = time.monotonic()
         self.background = Background("seamark-console", self.turn)
 
@@ -69,10 +69,11 @@ class Console:
 
     def hear(self, relays: Mapping[str, Relay]) -> None:
         """Start reading a program's output from the copies of its relays."""
-        from seamark.capture.heard import Heard  # noqa: PLC0415 - only `seamark run` does
+        from seamark.capture.relayed_output import RelayedOutput  # noqa: PLC0415 - only `seamark run` does
 
         self._heard = [
-            Heard(relay, self._readers[name].pending) for name, relay in relays.items()
+            RelayedOutput(relay, self._readers[name].pending)
+            for name, relay in relays.items()
         ]
         self._tails += self._heard
 
@@ -88,7 +89,7 @@ class Console:
     def forget(self) -> None:
         """Release the streams in a forked child, which has no thread to read them."""
         for tee in self._tees.values():
-            tee.forget_takers()
+            tee.drop_takers()
         self._tees.clear()
 
     def turn(self) -> float:

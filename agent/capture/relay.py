@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from seamark.capture.fronts import Front
+from seamark.capture.pseudo_terminals import Front
 
 # Limit of the queued copy for a slow reader; the newest output is kept.
 _MAX_WAITING = 1024 * 1024  # bytes

@@ -142,7 +142,7 @@ class Signals:
         self._told_at = float("-inf")
 
     @property
-    def was_told_to_end(self) -> bool:
+    def was_preempted(self) -> bool:
         """Whether SIGTERM came recently enough to be the cause of the end."""
         # It may have come just now.
         _pipe.read()

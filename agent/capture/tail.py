@@ -11,7 +11,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from seamark.capture.outlets import DESCRIPTORS
+from seamark.capture.output_streams import DESCRIPTORS
 from seamark.capture.tee import CAPACITY, Pending
 
 

@@ -153,7 +153,7 @@ class Tee:
         else:
             del vars(self._stream)["write"]
 
-    def forget_takers(self) -> None:
+    def drop_takers(self) -> None:
         """Remove all queues in a forked child."""
         self._takers = ()
 

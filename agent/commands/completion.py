@@ -153,7 +153,7 @@ def _values(action: argparse.Action, before: Sequence[str]) -> Iterable[str]:
     if action.choices:
         return [str(choice) for choice in action.choices]
     if action.dest == "project":
-        return [row["slug"] for row in _asked("/projects", "projects")]
+        return [row["slug"] for row in _fetched_rows("/projects", "projects")]
     if action.dest == "run":
         return _runs(before)
     return []
@@ -163,15 +163,15 @@ def _runs(before: Sequence[str]) -> Iterable[str]:
     """Return the names of the latest runs of the project in the command line."""
     named = dict(pairwise(before)).get("--project")
     requested = named or os.environ.get("SEAMARK_PROJECT") or "default"
-    for row in _asked("/projects", "projects"):
+    for row in _fetched_rows("/projects", "projects"):
         if requested in (row["slug"], row["name"], f"{row['workspace']}/{row['slug']}"):
             place = f"/projects/{row['workspace']}/{row['slug']}/runs"
-            return [run["name"] for run in _asked(place, "runs", limit=_MOST)]
+            return [run["name"] for run in _fetched_rows(place, "runs", limit=_MOST)]
     return []
 
 
 # Any: JSON.
-def _asked(place: str, name: str, **query: object) -> list[dict[str, str]]:
+def _fetched_rows(place: str, name: str, **query: object) -> list[dict[str, str]]:
     """Return the rows of a response; an empty list on any failure."""
     server = find_server(os.environ)
     if server is None:

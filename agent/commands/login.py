@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def perform(chosen: argparse.Namespace) -> int:
-    server = _asked_for(chosen)
+    server = _prompted_server(chosen)
     try:
         find_tracker(server.url, seconds=SECONDS)
         caller = who_is(server)
@@ -137,11 +137,11 @@ def _scheme_for(host: str) -> str:
     return "http" if is_near else "https"
 
 
-def _asked_for(chosen: argparse.Namespace) -> Server:
-    is_asked = sys.stdin.isatty() and not chosen.token_stdin
+def _prompted_server(chosen: argparse.Namespace) -> Server:
+    is_prompted = sys.stdin.isatty() and not chosen.token_stdin
     known = find_url(os.environ)
     url = chosen.url
-    if not url and is_asked:
+    if not url and is_prompted:
         sys.stderr.write(f"Address of the server{f' [{known}]' if known else ''}: ")
         sys.stderr.flush()
         url = sys.stdin.readline().strip()
@@ -153,10 +153,10 @@ def _asked_for(chosen: argparse.Namespace) -> Server:
             MISUSED,
         )
     url = normalized(url)
-    return Server(url, _token(chosen, url, is_asked=is_asked))
+    return Server(url, _token(chosen, url, is_prompted=is_prompted))
 
 
-def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
+def _token(chosen: argparse.Namespace, url: str, *, is_prompted: bool) -> str:
     if chosen.token is not None:
         tell(
             "an API key on the command line is visible to other users of this machine and "
@@ -165,7 +165,7 @@ def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
         token = chosen.token
     elif chosen.token_stdin:
         token = sys.stdin.readline(10_000)
-    elif is_asked:
+    elif is_prompted:
         token = _typed(f"API key, from {url}{KEYS_PAGE} (not shown): ")
     else:
         raise Refusal(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
-from seamark.capture.fronts import front_of
-from seamark.capture.outlets import DESCRIPTORS, NOWHERE, Outlets, find_outlets
+from seamark.capture.output_streams import DESCRIPTORS, NOWHERE, Outlets, find_outlets
+from seamark.capture.pseudo_terminals import front_of
 from seamark.capture.relay import Relay
 from seamark.settings import Mode, Settings
 
@@ -70,12 +70,12 @@ def program_output(settings: Settings) -> Iterator[ProgramOutput]:
     if not relays:
         yield ProgramOutput(outlets, relays)
         return
-    with _signals_heeded(list(relays.values())):
+    with _handled_signals(list(relays.values())):
         yield ProgramOutput(outlets, relays)
 
 
 @contextmanager
-def _signals_heeded(relays: list[Relay]) -> Iterator[None]:
+def _handled_signals(relays: list[Relay]) -> Iterator[None]:
     """Forward changes of terminal sizes, and handle ends of relays."""
 
     def match(_: int, __: FrameType | None) -> None:

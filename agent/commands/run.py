@@ -28,7 +28,7 @@ from seamark.capture.signals import GRACE_SECONDS
 from seamark.capture.texts import redacted_beginning
 from seamark.commands.output import MISUSED, Refusal
 from seamark.commands.program_output import ProgramOutput, program_output
-from seamark.commands.watched import add_names, opened, settings_of, tell_json
+from seamark.commands.watched_run import add_names, opened, print_json, settings_of
 from seamark.redaction import make_redactor, redacted_arguments
 from seamark.run import Run
 from seamark.settings import Settings, as_monitored
@@ -105,7 +105,7 @@ def perform(chosen: argparse.Namespace) -> int:
         end(run, failure, was_told=time.monotonic() < told_at + GRACE_SECONDS)
     exit_code = code if code >= 0 else _KILLED - code
     if chosen.json:
-        tell_json(settings, exit_code=exit_code, failure=failure)
+        print_json(settings, exit_code=exit_code, failure=failure)
     if code == -signal.SIGINT:
         _end_by_ctrl_c()
     return exit_code

@@ -115,7 +115,7 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
         urls = ", ".join(sorted({str(others[spool.id]) for spool in for_others}))
         yield problem(
             "left_for_others",
-            f"{_told(for_others)}, meant for {urls}",
+            f"{_summary(for_others)}, meant for {urls}",
             "return to that server with `seamark login`, or send them to the configured "
             "one with `seamark sync --any-server`",
         )
@@ -133,10 +133,10 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
     if ours:
         is_old = any((s.seconds_since_written or 0) > _OLD_SECONDS for s in ours)
         make = problem if is_old else note
-        yield make("left", _told(ours), "run `seamark sync` to deliver them")
+        yield make("left", _summary(ours), "run `seamark sync` to deliver them")
 
 
-def _told(spools: list[Waiting]) -> str:
+def _summary(spools: list[Waiting]) -> str:
     size = sum(spool.pending_bytes for spool in spools)
     ages = [s.seconds_since_written for s in spools if s.seconds_since_written]
     age = f", the oldest {max(ages) / 3600:,.1f} hours old" if ages else ""

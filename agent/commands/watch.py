@@ -15,7 +15,7 @@ import psutil
 
 from seamark.commands.output import Refusal, clean, tell
 from seamark.commands.run import describe, end
-from seamark.commands.watched import add_names, opened, settings_of, tell_json
+from seamark.commands.watched_run import add_names, opened, print_json, settings_of
 
 HELP = "measure a running program"
 EXAMPLES = ("seamark watch --pid 4711 --project digits --run baseline --stage train",)
@@ -67,7 +67,7 @@ def perform(chosen: argparse.Namespace) -> int:
         # Known if a shell started the program and then replaced itself by this one.
         end(run, None if code is None else describe(code), was_told=False)
     if chosen.json:
-        tell_json(settings)
+        print_json(settings)
     return 0
 
 

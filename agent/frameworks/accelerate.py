@@ -21,7 +21,7 @@ from accelerate.tracking import GeneralTracker, on_main_process
 from accelerate.utils import DistributedDataParallelKwargs
 
 from seamark.api import init
-from seamark.frameworks.quiet import quiet
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.runs import run_for
 from seamark.frameworks.torch import (
     DDP,
@@ -66,7 +66,7 @@ class SeamarkTracker(GeneralTracker):
         self._is_model_known = False
 
     @on_main_process
-    @quiet
+    @guarded
     def start(self) -> None:
         """Open the run, now that processes know their ranks."""
         run = self._opened()
@@ -85,14 +85,14 @@ class SeamarkTracker(GeneralTracker):
         return self._run
 
     @on_main_process
-    @quiet
+    @guarded
     def store_init_configuration(self, values: Mapping[str, Any]) -> None:
         """Log parameters, nested to any depth, under `params/`."""
         if values:
             self._opened()["params"] = values
 
     @on_main_process
-    @quiet
+    @guarded
     def log(
         self, values: Mapping[str, Any], step: int | None = None, **options: Any
     ) -> None:
@@ -108,7 +108,7 @@ class SeamarkTracker(GeneralTracker):
             self._opened().log(numbers, step=step)
 
     @on_main_process
-    @quiet
+    @guarded
     def finish(self) -> None:
         """Finish the run if it was opened here."""
         if self._run is not None and self._run in process_hooks.open_runs():
@@ -119,7 +119,7 @@ class SeamarkTracker(GeneralTracker):
         self._run = self._given if isinstance(self._given, Run) else None
         self._is_ours = False
 
-    @quiet
+    @guarded
     def _look_at_accelerator(self) -> None:
         """Store facts until a model is prepared, which may be later."""
         accelerator = None if self._is_model_known else _find_accelerator()

@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-from seamark.frameworks.quiet import quiet
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.runs import run_for
 from seamark.recording.steps import StepClock
 from seamark.run import Run
@@ -45,7 +45,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         # The last batch that has ended, and the time of that.
         self._ended: tuple[int, float] | None = None
 
-    @quiet
+    @guarded
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """Start timing the loop."""
         # An earlier loop may have ended by an error, which callbacks do not see.
@@ -62,7 +62,7 @@ class SeamarkCallback(keras.callbacks.Callback):
             self._clock = StepClock(run.steps, is_waiting=is_waiting)
         run.steps.state_facts(_facts(self.model))
 
-    @quiet
+    @guarded
     def on_train_batch_begin(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
@@ -79,20 +79,20 @@ class SeamarkCallback(keras.callbacks.Callback):
             self._clock.arrive()
         self._batch = batch
 
-    @quiet
+    @guarded
     def on_train_batch_end(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
         """Start the wait for the next batch."""
         self._ended = batch, time.perf_counter()
 
-    @quiet
+    @guarded
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """Exclude validation from the steps."""
         if self._clock is not None:
             self._clock.stop()
 
-    @quiet
+    @guarded
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Log the epoch's metrics: `loss` as `train/loss`, `val_loss` as `val/loss`."""
         if self._clock is not None:
@@ -100,7 +100,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         if self._run is not None and self._is_first and logs:
             self._run.log({_path(n): v for n, v in logs.items()}, step=epoch)
 
-    @quiet
+    @guarded
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
         """Stop timing the loop; the run stays open until the script ends."""
         if self._clock is not None:

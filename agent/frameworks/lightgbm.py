@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.frameworks.quiet import quiet
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.runs import run_for
 from seamark.recording.steps import StepClock
 from seamark.run import Run
@@ -37,7 +37,7 @@ class SeamarkCallback:
         return {**vars(self), "_rounds": None}
 
     # Any: the environment's type is LightGBM's own.
-    @quiet
+    @guarded
     def __call__(self, env: Any) -> None:
         """Log a round."""
         if env.iteration == env.begin_iteration:

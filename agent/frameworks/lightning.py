@@ -12,6 +12,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.lightning_package import (
     Callback,
     Logger,
@@ -21,7 +22,6 @@ from seamark.frameworks.lightning_package import (
     rank_zero_only,
 )
 from seamark.frameworks.lightning_profiler import BACKWARD, StepProfiler
-from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import for_child, run_for
 from seamark.frameworks.torch import model_facts, optimizer_facts
 from seamark.recording.loader import count_examples, find_batch_size, loader_facts
@@ -102,7 +102,7 @@ class SeamarkLogger(Logger):
         return f"{folder}/{self.name}/{self.version}"
 
     @rank_zero_only
-    @quiet
+    @guarded
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log one point of each metric."""
         if self._prefix:
@@ -110,7 +110,7 @@ class SeamarkLogger(Logger):
         self.run.log(metrics, step=step)
 
     @rank_zero_only
-    @quiet
+    @guarded
     def log_hyperparams(
         self, params: Mapping[str, Any] | Namespace, *_args: Any, **_options: Any
     ) -> None:
@@ -120,7 +120,7 @@ class SeamarkLogger(Logger):
             self.run["params"] = values
 
     @rank_zero_only
-    @quiet
+    @guarded
     def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
         """Log the path of the best checkpoint."""
         path = getattr(checkpoint_callback, "best_model_path", "")
@@ -162,7 +162,7 @@ class SeamarkCallback(Callback):
             "_profiler": None,
         }
 
-    @quiet
+    @guarded
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Install a profiler, unless the user has chosen one."""
         if stage != "fit":
@@ -182,7 +182,7 @@ class SeamarkCallback(Callback):
             trainer.profiler = self._profiler
         self._is_told_actions = is_free
 
-    @quiet
+    @guarded
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Start timing the loop."""
         if self._profiler is None:
@@ -201,7 +201,7 @@ class SeamarkCallback(Callback):
         steps.state_facts(facts | loader_facts(loader))
         steps.look_at_data(loader)
 
-    @quiet
+    @guarded
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
     ) -> None:
@@ -211,7 +211,7 @@ class SeamarkCallback(Callback):
                 self._profiler.clock.arrive()
             self._profiler.begin_batch(count_examples(batch, self._batch_size))
 
-    @quiet
+    @guarded
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
@@ -219,7 +219,7 @@ class SeamarkCallback(Callback):
         if self._profiler is not None and not self._is_told_actions:
             self._profiler.clock.ask()
 
-    @quiet
+    @guarded
     def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
         """Start the backward phase; manual optimization does not call the profiler."""
         if self._profiler is None or pl_module.automatic_optimization:
@@ -227,31 +227,31 @@ class SeamarkCallback(Callback):
         if self._is_told_actions:
             self._profiler.start(BACKWARD)
 
-    @quiet
+    @guarded
     def on_after_backward(self, trainer: Any, pl_module: Any) -> None:
         """End the backward phase."""
         if self._profiler is not None:
             self._profiler.stop(BACKWARD)
 
-    @quiet
+    @guarded
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         """Exclude validation from the steps."""
         if self._profiler is not None:
             self._profiler.clock.stop()
 
-    @quiet
+    @guarded
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """End the last step of an epoch, without a data wait."""
         if self._profiler is not None:
             self._profiler.clock.stop()
 
-    @quiet
+    @guarded
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         """Stop timing the loop."""
         if self._profiler is not None:
             self._profiler.end()
 
-    @quiet
+    @guarded
     def on_exception(
         self, trainer: Any, pl_module: Any, exception: BaseException
     ) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.lightning_package import Profiler
-from seamark.frameworks.quiet import quiet
 from seamark.recording.phases import Phase
 from seamark.recording.steps import StepClock
 from seamark.run import Run
@@ -57,7 +57,7 @@ class StepProfiler(Profiler):
         self._is_begun = True
         self.clock.examples = examples
 
-    @quiet
+    @guarded
     def start(self, action_name: str) -> None:
         """Start an action."""
         kind = self._kind(action_name)
@@ -75,7 +75,7 @@ class StepProfiler(Profiler):
             phase = self._open.setdefault(action_name, self.run.phase(kind))
             phase.__enter__()
 
-    @quiet
+    @guarded
     def stop(self, action_name: str) -> None:
         """End an action."""
         kind = self._kind(action_name)

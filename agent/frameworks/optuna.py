@@ -24,7 +24,7 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import TrialState
 
 import seamark
-from seamark.frameworks.quiet import quiet
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.runs import run_for
 from seamark.recording.run_names import random_text, readable_name
 from seamark.run import Run
@@ -52,7 +52,7 @@ class SeamarkCallback:
         self._absent: tuple[tuple[str, int] | None, dict[str, None]] = None, {}
 
     # Any: the interface of a study and a trial differs between versions.
-    @quiet
+    @guarded
     def __call__(self, study: Any, trial: Any) -> None:
         """Log a finished trial, whatever its result."""
         points: dict[str, object] = {

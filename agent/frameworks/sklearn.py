@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.plain_values import plain_value
-from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_for
 from seamark.frameworks.sklearn_evaluation import evaluate
 from seamark.recording.histogram import Histogram
@@ -32,7 +32,7 @@ _MEASURED = ("mean_", "std_", "rank_")
 _NOT_NUMBERS = ("estimator", "indices")
 
 
-@quiet
+@guarded
 def log_search(
     search: Any,
     run: Run | str | None = None,
@@ -68,7 +68,7 @@ def log_search(
             _log_candidate(child, results, number)
 
 
-@quiet
+@guarded
 def log_cross_validation(
     results: Mapping[str, Any],
     run: Run | str | None = None,
@@ -100,7 +100,7 @@ def log_cross_validation(
         chosen[f"cv/std_{name}"] = variance**0.5
 
 
-@quiet
+@guarded
 def log_estimator(
     estimator: Any,
     x: Any,

@@ -17,8 +17,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Figure, HParam, Image, KVWriter, Video
 
 import seamark
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.plain_values import plain_value
-from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import run_for
 from seamark.frameworks.torch import model_facts
 from seamark.recording.phases import Phase
@@ -54,7 +54,7 @@ class SeamarkCallback(BaseCallback):
         apart = ("_clock", "_phase", "_writer")
         return {**vars(self), **dict.fromkeys(apart)}
 
-    @quiet
+    @guarded
     def _on_training_start(self) -> None:
         # An earlier loop may have ended by an error, which callbacks do not see.
         self._end_loop()
@@ -65,7 +65,7 @@ class SeamarkCallback(BaseCallback):
             self._clock = StepClock(run.steps, is_waiting=False)
         run.steps.state_facts(_facts(self.model))
 
-    @quiet
+    @guarded
     def _on_rollout_start(self) -> None:
         self._leave_phase()
         if self._clock is not None:
@@ -77,13 +77,13 @@ class SeamarkCallback(BaseCallback):
         self._log_episodes()
         return True
 
-    @quiet
+    @guarded
     def _on_rollout_end(self) -> None:
         if self._clock is not None:
             self._clock.examples = self.model.num_timesteps - self._rollout_began_at
         self._enter_phase("train")
 
-    @quiet
+    @guarded
     def _on_training_end(self) -> None:
         if self._writer is not None:
             # On-policy algorithms write losses after the next rollout, if there is one.
@@ -95,7 +95,7 @@ class SeamarkCallback(BaseCallback):
         self._stop_listening()
         self._end_loop()
 
-    @quiet
+    @guarded
     def _log_episodes(self) -> None:
         """Log the mean of the episodes that end at this timestep, one per environment."""
         ended = [info["episode"] for info in self._infos() if "episode" in info]
@@ -148,7 +148,7 @@ class _Writer(KVWriter):
         self._run = run
         self.last_step = -1
 
-    @quiet
+    @guarded
     def write(
         self,
         key_values: Mapping[str, Any],

@@ -12,7 +12,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
-from seamark.frameworks.quiet import quiet
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.runs import run_beside, run_for
 from seamark.frameworks.torch import DDP, is_spread, model_facts, optimizer_facts
 from seamark.lifecycle import process_hooks
@@ -54,7 +54,7 @@ class SeamarkCallback(TrainerCallback):
         apart = ("_clock", "_optimizer_phase", "_training")
         return {**vars(self), **dict.fromkeys(apart)}
 
-    @quiet
+    @guarded
     def on_train_begin(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -84,7 +84,7 @@ class SeamarkCallback(TrainerCallback):
         run.steps.state_facts(_facts(args, context))
         run.steps.look_at_data(context.get("train_dataloader"))
 
-    @quiet
+    @guarded
     def on_step_begin(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -93,7 +93,7 @@ class SeamarkCallback(TrainerCallback):
             self._clock.arrive()
             self._clock.examples = self._examples
 
-    @quiet
+    @guarded
     def on_pre_optimizer_step(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -102,7 +102,7 @@ class SeamarkCallback(TrainerCallback):
             self._optimizer_phase = self._run.phase("optimizer")
             self._optimizer_phase.__enter__()
 
-    @quiet
+    @guarded
     def on_optimizer_step(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -111,17 +111,17 @@ class SeamarkCallback(TrainerCallback):
         if phase is not None:
             phase.__exit__(None, None, None)
 
-    @quiet
+    @guarded
     def on_step_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """Start the wait for the next mini-batches, unless another callback follows."""
         self._ask()
 
-    @quiet
+    @guarded
     def on_save(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """Count a saved checkpoint to the step."""
         self._ask()
 
-    @quiet
+    @guarded
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **context: Any
     ) -> None:
@@ -131,7 +131,7 @@ class SeamarkCallback(TrainerCallback):
         if self._training is None:
             self._end_trial()
 
-    @quiet
+    @guarded
     def on_predict(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **context: Any
     ) -> None:
@@ -141,7 +141,7 @@ class SeamarkCallback(TrainerCallback):
             self._run_of(args).log(named, step=state.global_step)
         self._ask()
 
-    @quiet
+    @guarded
     def on_log(
         self,
         args: Any,
@@ -167,13 +167,13 @@ class SeamarkCallback(TrainerCallback):
                 self._first_steps.setdefault(path, state.global_step)
         self._ask()
 
-    @quiet
+    @guarded
     def on_epoch_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """End the last step of an epoch, without a data wait."""
         if self._clock is not None:
             self._clock.stop()
 
-    @quiet
+    @guarded
     def on_train_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """Stop timing the loop; the run stays open until the script ends."""
         if self._clock is not None:

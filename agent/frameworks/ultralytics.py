@@ -18,8 +18,8 @@ from typing import Any
 import ultralytics
 
 import seamark
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.plain_values import plain_value
-from seamark.frameworks.quiet import quiet
 from seamark.frameworks.runs import meant_run, run_for
 from seamark.frameworks.torch import model_facts, optimizer_facts
 from seamark.recording.loader import loader_facts
@@ -78,7 +78,7 @@ class _Callbacks:
         apart = ("_run", "_clock", "_phase")
         return {**vars(self), "_given": given, **dict.fromkeys(apart)}
 
-    @quiet
+    @guarded
     def on_pretrain_routine_start(self, trainer: Any) -> None:
         """Open the run, and log the arguments."""
         # An earlier training may have ended by an error.
@@ -88,7 +88,7 @@ class _Callbacks:
         self._run = None
         self._log_arguments(trainer)
 
-    @quiet
+    @guarded
     def on_train_start(self, trainer: Any) -> None:
         """Time phases of the trainer, and store facts."""
         run = self._run_of(trainer)
@@ -101,7 +101,7 @@ class _Callbacks:
         run.steps.state_facts(_facts(trainer))
         run.steps.look_at_data(trainer.train_loader)
 
-    @quiet
+    @guarded
     def on_train_epoch_start(self, trainer: Any) -> None:
         """Start timing the steps of an epoch."""
         # After running out of memory, an epoch begins again.
@@ -114,36 +114,36 @@ class _Callbacks:
         # From 1, as Ultralytics prints it.
         self._epoch = trainer.epoch + 1
 
-    @quiet
+    @guarded
     def on_train_batch_start(self, trainer: Any) -> None:
         """Note that a batch has arrived."""
         if self._clock is not None:
             self._clock.arrive()
             self._clock.examples = getattr(trainer.train_loader, "batch_size", None)
 
-    @quiet
+    @guarded
     def on_train_batch_end(self, trainer: Any) -> None:
         """Start the wait for the next batch."""
         self._leave_phase()
         if self._clock is not None:
             self._clock.ask()
 
-    @quiet
+    @guarded
     def on_train_epoch_end(self, trainer: Any) -> None:
         """End the last step of an epoch, without a data wait."""
         self._end_loop()
 
-    @quiet
+    @guarded
     def on_val_start(self, validator: Any) -> None:
         """Start the phase of an evaluation."""
         self._enter_phase("evaluate")
 
-    @quiet
+    @guarded
     def on_val_end(self, validator: Any) -> None:
         """End the phase of an evaluation."""
         self._leave_phase()
 
-    @quiet
+    @guarded
     def on_fit_epoch_end(self, trainer: Any) -> None:
         """Log losses, metrics and learning rates of an epoch, and new plots."""
         self._leave_phase()
@@ -164,7 +164,7 @@ class _Callbacks:
                 run[f"best/{name}"] = value
         self._log_plots(run, trainer)
 
-    @quiet
+    @guarded
     def on_train_end(self, trainer: Any) -> None:
         """Log the last plots and the metrics of classes, and upload the weights."""
         run = self._run_of(trainer)
@@ -173,7 +173,7 @@ class _Callbacks:
         if self._uploads_weights and trainer.best.exists():
             run["weights/best"].upload(trainer.best)
 
-    @quiet
+    @guarded
     def teardown(self, trainer: Any) -> None:
         """Stop timing, also after an error; the run stays open."""
         self._end_loop()
@@ -216,7 +216,7 @@ class _Callbacks:
                 picture = seamark.Image(Path(path))
                 run[f"plots/{Path(path).stem}"].append(picture, step=self._epoch)
 
-    @quiet
+    @guarded
     def _log_classes(self, run: Run, trainer: Any) -> None:
         # Not in early releases, and not for all tasks.
         summary = getattr(trainer.validator.metrics, "summary", None)
@@ -224,14 +224,14 @@ class _Callbacks:
         if rows:
             run["best/classes"] = seamark.Table(rows)
 
-    @quiet
+    @guarded
     def _enter_phase(self, name: str) -> None:
         self._leave_phase()
         if self._run is not None:
             self._phase = self._run.phase(name)
             self._phase.__enter__()
 
-    @quiet
+    @guarded
     def _leave_phase(self) -> None:
         phase, self._phase = self._phase, None
         if phase is not None:

@@ -18,7 +18,7 @@ except ImportError:
     # Before 1.7.
     from xgboost.rabit import get_rank  # type: ignore[no-redef]
 
-from seamark.frameworks.quiet import quiet
+from seamark.frameworks.guarded import guarded
 from seamark.frameworks.runs import run_for
 from seamark.recording.steps import StepClock
 from seamark.run import Run
@@ -74,7 +74,7 @@ class SeamarkCallback(TrainingCallback):
             self._log_best(model)
         return model
 
-    @quiet
+    @guarded
     def _begin(self, model: Any) -> None:
         self._round = None
         settings: dict[str, Any] = {}
@@ -97,11 +97,11 @@ class SeamarkCallback(TrainingCallback):
                 "name", ""
             )
 
-    @quiet
+    @guarded
     def _expect(self, epoch: int, evals_log: Any) -> None:
         self._round = epoch, evals_log, _count(evals_log)
 
-    @quiet
+    @guarded
     def _log_last(self) -> None:
         # If an earlier callback stops the training after a round, later ones do not
         # receive that round.
@@ -111,7 +111,7 @@ class SeamarkCallback(TrainingCallback):
         if _count(evals_log) > known:
             self._log(epoch, evals_log)
 
-    @quiet
+    @guarded
     def _log(self, epoch: int, evals_log: Any) -> None:
         metrics: dict[str, float] = {}
         for data, names in evals_log.items():
@@ -124,7 +124,7 @@ class SeamarkCallback(TrainingCallback):
         if metrics and self._is_first:
             self._run.log(metrics, step=epoch)
 
-    @quiet
+    @guarded
     def _log_best(self, model: Any) -> None:
         for name in ("best_iteration", "best_score"):
             try:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 
-from seamark.importers.moments import LogTimes
+from seamark.importers.log_times import LogTimes
 from seamark.importers.nvidia_fields import MIB
 from seamark.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
 from seamark.importers.problems import Problems

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import chain, islice
 
-from seamark.importers.moments import LogTimes
+from seamark.importers.log_times import LogTimes
 from seamark.importers.nvidia_fields import (
     FIELDS,
     IDENTITIES,
@@ -145,7 +145,7 @@ class _Reader:
         self._tick = -1
         self._seen: set[int] = set()
         self._last: int | None = None
-        self._is_place_told = False
+        self._is_place_reported = False
 
     def read(self, number: int, line: str) -> Reading | None:
         """Return the sample in a line, or None."""
@@ -168,8 +168,8 @@ class _Reader:
         if moment is None:
             self._problems.add(NO_TIME, number)
             return None
-        if not self._is_place_told and not _is_named(row):
-            self._tell_of_place(number, has_time=TIME in row)
+        if not self._is_place_reported and not _is_named(row):
+            self._report_place(number, has_time=TIME in row)
         if "driver_version" in row and not is_absent(row["driver_version"]):
             self._file_facts.add("gpu_driver", row["driver_version"][:_SHOWN])
         values = self._values(number, gpu, row)
@@ -197,8 +197,8 @@ class _Reader:
             return False
         return 0 <= moment - self._last <= self._pace.longest_within
 
-    def _tell_of_place(self, number: int, *, has_time: bool) -> None:
-        self._is_place_told = True
+    def _report_place(self, number: int, *, has_time: bool) -> None:
+        self._is_place_reported = True
         if self._pace.gpus > 1:
             self._problems.add(BY_PLACE, number)
         elif not has_time or not self._pace.is_sure:

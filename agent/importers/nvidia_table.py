@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from seamark.importers.moments import LogTimes
+from seamark.importers.log_times import LogTimes
 from seamark.importers.nvidia_fields import MIB
 from seamark.importers.nvidia_query import NO_TIME, Clock
 from seamark.importers.problems import Problems

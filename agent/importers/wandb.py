@@ -25,7 +25,7 @@ from seamark.importers.wandb_fields import (
     PROCESS_GPU,
     RATES,
     base_name,
-    says_system,
+    is_system_metric,
 )
 
 _MICROSECONDS = 1_000_000
@@ -58,7 +58,7 @@ def are_events(lines: Iterable[str]) -> bool:
     script.
     """
     keys = {key for line in lines for key in _keys(line)} - COMMON
-    return 2 * sum(map(says_system, keys)) > len(keys)
+    return 2 * sum(map(is_system_metric, keys)) > len(keys)
 
 
 def _keys(line: str | Row) -> Iterator[str]:

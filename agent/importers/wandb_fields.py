@@ -71,7 +71,7 @@ def base_name(key: str) -> str:
     return "_" if _PASSED_OVER.fullmatch(name) else name
 
 
-def says_system(key: str) -> bool:
+def is_system_metric(key: str) -> bool:
     """Return whether a name is a system metric."""
     if key.startswith(_PREFIXES):
         return True

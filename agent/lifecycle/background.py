@@ -116,7 +116,7 @@ class Background:
         if now < self._started_at + self._restart_seconds:
             return
         if self._thread is not None:
-            self._tell_of_death(now)
+            self._log_death(now)
         self._started_at = now
         self._earlier_cpu_seconds = self.cpu_seconds
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -126,11 +126,11 @@ class Background:
             # The next call of `ensure` tries again.
             self._thread = None
             if not _is_ending(error):
-                _tell_of_limit(error)
+                _warn_of_limit(error)
             return
         self._thread = thread
 
-    def _tell_of_death(self, now: float) -> float:
+    def _log_death(self, now: float) -> float:
         """Log the first death; return the delay before the restart, in seconds."""
         if now > self._started_at + _LONGEST_RESTART_SECONDS:
             self._restart_seconds = _RESTART_SECONDS
@@ -159,7 +159,7 @@ class Background:
             try:
                 self._take_turns()
             except BaseException:  # noqa: BLE001 - it is logged, and the thread has no caller to raise to
-                seconds = self._tell_of_death(time.monotonic())
+                seconds = self._log_death(time.monotonic())
             else:
                 return
             if self._stopping:
@@ -211,7 +211,7 @@ def _is_ending(error: BaseException) -> bool:
     return sys.is_finalizing() or "shutdown" in str(error)
 
 
-def _tell_of_limit(error: BaseException) -> None:
+def _warn_of_limit(error: BaseException) -> None:
     _notices.warn(
         "threads",
         f"seamark cannot start a thread ({str(error) or type(error).__name__}): processes"

@@ -171,9 +171,9 @@ class Session:
         self._capture.note_exception(kind, error, trace)
 
     @property
-    def was_told_to_end(self) -> bool:
+    def was_preempted(self) -> bool:
         """Whether a signal asked the process to end a short while ago."""
-        return self._capture.was_told_to_end
+        return self._capture.was_preempted
 
     def ending(self, timeout: float | None, share: float) -> Ending:
         """Return the time limit of the end: by default the share of the exit timeout."""
@@ -209,7 +209,7 @@ class Session:
                 # counts as crashed.
                 is_written = self._writer.finish(
                     failure=failure,
-                    is_preempted=is_preempted or self.was_told_to_end,
+                    is_preempted=is_preempted or self.was_preempted,
                     seconds=max(
                         ending.left_of_first(_WRITE_SECONDS),
                         min(ending.left, _WRITE_SECONDS),
@@ -369,7 +369,7 @@ def open_session(
             "machine (or set SEAMARK_URL and SEAMARK_TOKEN)",
         )
     if not settings.is_named:
-        _tell_of_name(settings, notices)
+        _warn_of_name(settings, notices)
     if opened.mount is not None and opened.mount.is_network:
         notices.warn(
             "network file system",
@@ -396,7 +396,7 @@ def _page_url(settings: Settings, opened: _Opened) -> str | None:
     return f"{opened.server_url}/r/{opened.spool.folder.name}"
 
 
-def _tell_of_name(settings: Settings, notices: Notices) -> None:
+def _warn_of_name(settings: Settings, notices: Notices) -> None:
     """Warn about processes that cannot join the run because it is unnamed."""
     name = "name the run in the job's script, for example with SEAMARK_RUN"
     if settings.resumed_at is not None:
@@ -455,7 +455,7 @@ def _open_spool(
             reason = reason or error
         else:
             if reason is not None:
-                _tell_of_other_place(settings.spool, reason, opened.spool, notices)
+                _warn_of_fallback_folder(settings.spool, reason, opened.spool, notices)
             # The server's files were not read, so a server may be configured.
             is_asked = environment is os.environ
             return opened._replace(knows_server=opened.knows_server or not is_asked)
@@ -491,7 +491,7 @@ def _unmake(opened: _Opened) -> None:
     opened.spool.remove()
 
 
-def _tell_of_other_place(
+def _warn_of_fallback_folder(
     chosen: Path, reason: OSError, spool: Spool, notices: Notices
 ) -> None:
     root = spool.folder.parent

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from seamark.probes.held_reads import (
+from seamark.probes.gil_reads import (
     Quickness,
     closed,
     is_kernels_own,

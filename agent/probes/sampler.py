@@ -16,7 +16,7 @@ from seamark.probes.logbook import Logbook
 from seamark.probes.probe import Job, Probe
 from seamark.probes.rates import Rate, known
 from seamark.probes.reading import COUNTED, Fact, Reading, Scope
-from seamark.probes.turns import OwnThread, Turns
+from seamark.probes.scheduled_probe import OwnThread, ScheduledProbe
 from seamark.recording.attributes import Recorder
 from seamark.recording.steps import find_framework
 from seamark.user_warnings import Notices
@@ -84,8 +84,8 @@ class Sampler:
         self._job = job or Job()
         self._probes = probes
         # Probes of the job, then those of the machine.
-        self._turns: list[Turns] = []
-        self._later_turns: list[Turns] = []
+        self._scheduled: list[ScheduledProbe] = []
+        self._scheduled_later: list[ScheduledProbe] = []
         self._threads: list[OwnThread] = []
         self._is_made = False
         self._number = -1
@@ -105,7 +105,7 @@ class Sampler:
     @property
     def quiet_moment(self) -> float:
         """A time.monotonic() halfway between two turns."""
-        turns = 2 if self._later_turns else 1
+        turns = 2 if self._scheduled_later else 1
         between = min(self._logbook.interval, INTERVAL_SECONDS) / turns
         return self._next_tick + between / 2
 
@@ -120,26 +120,26 @@ class Sampler:
         if self._is_between and not self._is_ending:
             # Before anything can fail: the next turn is for the job in any case.
             self._is_between = False
-            self._take(self._later_turns)
-            self._tell_seconds(self._later_turns)
+            self._take(self._scheduled_later)
+            self._log_seconds(self._scheduled_later)
             return max(0.0, self._next_tick - time.monotonic())
         now = time.monotonic()
         self._number = self._logbook.number(now, self._number)
         for thread in self._threads:
             thread.background.ensure()
-            thread.turns.watch(now)
+            thread.probe.watch(now)
         # Repeated, because frameworks are often imported after init().
         self._logbook.state({"facts/framework": find_framework()})
-        self._take(self._turns)
+        self._take(self._scheduled)
         # The first and last samples are complete, so that short runs have all metrics.
         if is_whole := is_first or self._is_ending:
-            self._take(self._later_turns)
-        self._tell_costs(now)
+            self._take(self._scheduled_later)
+        self._log_costs(now)
         return self._until_next_turn(is_whole=is_whole)
 
-    def _take(self, some: Sequence[Turns]) -> None:
-        for turns in some:
-            turns.take(time.monotonic(), self._number)
+    def _take(self, some: Sequence[ScheduledProbe]) -> None:
+        for probe in some:
+            probe.take(time.monotonic(), self._number)
 
     def stop(self, seconds: float) -> None:
         """Take a last sample of the non-blocking probes, and end."""
@@ -156,24 +156,24 @@ class Sampler:
         self._is_made = True
         is_first = not self._job.local_rank
         for probe in self._probes():
-            if not self._is_wanted(probe, is_first=is_first):
+            if not self._is_enabled(probe, is_first=is_first):
                 continue
-            turns = Turns(probe, self._job, self._logbook, self._notices)
+            scheduled = ScheduledProbe(probe, self._job, self._logbook, self._notices)
             if probe.may_hang:
-                self._threads.append(OwnThread(turns, self._logbook))
+                self._threads.append(OwnThread(scheduled, self._logbook))
             elif probe.is_of_machine:
-                self._later_turns.append(turns)
+                self._scheduled_later.append(scheduled)
             else:
-                self._turns.append(turns)
+                self._scheduled.append(scheduled)
 
-    def _is_wanted(self, probe: type[Probe], *, is_first: bool) -> bool:
+    def _is_enabled(self, probe: type[Probe], *, is_first: bool) -> bool:
         if self._is_measured and not probe.is_of_process:
             return False
         if self._is_seen and probe.is_seen_from_outside:
             return False
         return is_first or not probe.is_of_machine
 
-    def _tell_costs(self, now: float) -> None:
+    def _log_costs(self, now: float) -> None:
         if self._is_seen:
             # The measuring process logs the facts there.
             return
@@ -185,24 +185,24 @@ class Sampler:
         }
         readings = known(costs)
         self._logbook.put(readings, self._number)
-        own = [*self._turns, *self._later_turns]
-        self._tell_seconds([*own, *(thread.turns for thread in self._threads)])
+        own = [*self._scheduled, *self._scheduled_later]
+        self._log_seconds([*own, *(thread.probe for thread in self._threads)])
         self._logbook.describe_as(
             (*readings, "agent/probes/<name>_seconds"), self.readings
         )
 
-    def _tell_seconds(self, some: Sequence[Turns]) -> None:
+    def _log_seconds(self, some: Sequence[ScheduledProbe]) -> None:
         # Separately, because they run at different intervals.
-        for turns in some:
-            seconds, turns.seconds = turns.seconds, None
+        for probe in some:
+            seconds, probe.seconds = probe.seconds, None
             if seconds is not None:
-                path = f"agent/probes/{turns.name}_seconds"
+                path = f"agent/probes/{probe.name}_seconds"
                 self._logbook.put({path: seconds}, self._number)
 
     def _until_next_turn(self, *, is_whole: bool) -> float:
         until_tick = self._until_next_tick()
         # A complete sample has no second half.
-        self._is_between = bool(self._later_turns) and not is_whole
+        self._is_between = bool(self._scheduled_later) and not is_whole
         if not self._is_between:
             return until_tick
         return max(0.0, until_tick - self._logbook.interval / 2)

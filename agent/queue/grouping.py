@@ -110,7 +110,7 @@ def _messages_of_records(records: Iterable[Record]) -> Iterator[Message]:
 
 
 def _messages_of_rows(rows: Iterable[Row]) -> Iterator[Message]:
-    for steps, times, some in _logged_together(_gathered(rows)):
+    for steps, times, some in _logged_together(_grouped(rows)):
         for low in range(0, len(steps), _TICKS_IN_MESSAGE):
             high = min(low + _TICKS_IN_MESSAGE, len(steps))
             part = slice(low * _VALUE_BYTES, high * _VALUE_BYTES)
@@ -128,7 +128,7 @@ def _messages_of_rows(rows: Iterable[Row]) -> Iterator[Message]:
                 )
 
 
-class _Gathered:
+class _RowGroup:
     """The rows of paths that are always logged together."""
 
     def __init__(self, paths: tuple[str, ...]) -> None:
@@ -151,19 +151,19 @@ class _Gathered:
         ]
 
 
-def _gathered(rows: Iterable[Row]) -> list[_Gathered]:
+def _grouped(rows: Iterable[Row]) -> list[_RowGroup]:
     """Group rows by their paths, and align their timestamps.
 
     Metrics of one step may be logged by several calls; with one timestamp they share
     their steps and times in messages and in storage.
     """
-    found: dict[tuple[str, ...], _Gathered] = {}
+    found: dict[tuple[str, ...], _RowGroup] = {}
     # The step and time of the first of the rows that were logged together.
     tick_step, tick_time = -1.0, 0
     for paths, step, time, values in rows:
         group = found.get(paths)
         if group is None:
-            group = found[paths] = _Gathered(paths)
+            group = found[paths] = _RowGroup(paths)
         is_together = (
             step == tick_step and 0 <= time - tick_time <= _TICK_MICROSECONDS
         ) and (not group.times or group.times[-1] < tick_time)
@@ -176,10 +176,10 @@ def _gathered(rows: Iterable[Row]) -> list[_Gathered]:
 
 
 def _logged_together(
-    groups: Iterable[_Gathered],
+    groups: Iterable[_RowGroup],
 ) -> Iterator[tuple[list[float], list[int], list[list[Column]]]]:
     """Yield steps, times, and the columns of all paths that share them."""
-    together: dict[tuple[object, ...], list[_Gathered]] = {}
+    together: dict[tuple[object, ...], list[_RowGroup]] = {}
     for group in groups:
         # A path that cannot be encoded must not affect others.
         apart = () if all(map(is_encodable, group.paths)) else group.paths
@@ -191,9 +191,9 @@ def _logged_together(
             yield first.steps, first.times, [group.columns() for group in distinct]
 
 
-def _without_repeats(groups: Iterable[_Gathered]) -> Iterator[list[_Gathered]]:
+def _without_repeats(groups: Iterable[_RowGroup]) -> Iterator[list[_RowGroup]]:
     """Yield groups without common paths: a message has each path once."""
-    some: list[_Gathered] = []
+    some: list[_RowGroup] = []
     paths: set[str] = set()
     for group in groups:
         if not paths.isdisjoint(group.paths):

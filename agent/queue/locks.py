@@ -67,11 +67,11 @@ def obstacle(folder: Path) -> OSError | None:
     except BlockingIOError as error:
         return error
     except OSError as error:
-        return _seen_held(folder) or error
+        return _probed_lock(folder) or error
     return None
 
 
-def _seen_held(folder: Path) -> BlockingIOError | None:
+def _probed_lock(folder: Path) -> BlockingIOError | None:
     # A folder that is read-only here may be locked by a process elsewhere.
     try:
         release(_acquired(folder, os.O_RDONLY | os.O_NONBLOCK))

@@ -224,12 +224,14 @@ def _read(file: int, folder: Path) -> bytes | None:
     if is_anothers or not lock_ring(file):
         return None
     data = read_all(file, found.st_size, 0)
-    if len(data) != found.st_size or (is_anothers is None and _lacks(data, folder)):
+    if len(data) != found.st_size or (
+        is_anothers is None and _lacks_frames(data, folder)
+    ):
         return None
     return data
 
 
-def _lacks(data: bytes, folder: Path) -> bool:
+def _lacks_frames(data: bytes, folder: Path) -> bool:
     """Return whether a spool lacks frames that its process wrote, like an older copy."""
     mark = last_mark(data)
     return mark is not None and mark.frame > SpoolReader(folder).last_number() + 1

@@ -237,7 +237,7 @@ class SpoolReader:
         self.acknowledge(0)
         return True
 
-    def unsaid_end_at(self) -> int | None:
+    def unreported_end_at(self) -> int | None:
         """Return the last activity of a delivered spool's process that logged no end.
 
         In microseconds since 1970. None if it logged its end, or if the time cannot be
@@ -317,16 +317,16 @@ class SpoolReader:
             if frame.number - max(expected, first) > MAX_REPLACED:
                 continue
             while expected < frame.number:
-                yield self._remembered(expected) or self._replacement(expected)
+                yield self._cached_frame(expected) or self._replacement(expected)
                 expected += 1
             if frame.number == expected:
                 yield frame
                 expected += 1
-        while (remembered := self._remembered(expected)) is not None:
+        while (remembered := self._cached_frame(expected)) is not None:
             yield remembered
             expected += 1
 
-    def _remembered(self, number: int) -> Frame | None:
+    def _cached_frame(self, number: int) -> Frame | None:
         """Return an unreadable frame from memory, if it is there."""
         payload = None if self._living is None else self._living.recent.payload(number)
         return None if payload is None else Frame(number, payload)

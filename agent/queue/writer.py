@@ -93,7 +93,7 @@ class Writer:
         """Write pending data; return the seconds until the next turn."""
         now = time.monotonic()
         is_burst = False
-        is_asked = self._is_asked
+        is_asked = self._has_work
         with self._writing:
             if is_asked or now >= self._moved_at + _RING_SECONDS:
                 is_burst = self._move_some(now)
@@ -212,7 +212,7 @@ class Writer:
         return [messages.payload([*last, close])]
 
     @property
-    def _is_asked(self) -> bool:
+    def _has_work(self) -> bool:
         """Whether data is in a queue, or the ring buffer is half full."""
         is_crowded = self._ring is not None and self._ring.is_half_full
         return is_crowded or bool(self._buffer or self._unwritten)
@@ -221,7 +221,7 @@ class Writer:
         """Wake the thread when data is queued; return the seconds to sleep."""
         self._buffer.call = self.background.wake
         # Data may have been queued just before.
-        if self._is_asked:
+        if self._has_work:
             return _INTERVAL_SECONDS
         until_due = self._moved_at + _RING_SECONDS - time.monotonic()
         return min(_SLEEP_SECONDS, max(_INTERVAL_SECONDS, until_due))

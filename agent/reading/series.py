@@ -85,7 +85,7 @@ class Points:
 
     def __iter__(self) -> Iterator[tuple[str, float, datetime, float]]:
         """Yield the path, step, time and value of each point, path by path."""
-        for paths, answer in self._answers("csv"):
+        for paths, answer in self._responses("csv"):
             empty = {*paths}
             # The server quotes such names, so that a spreadsheet does not read them as
             # formulas.
@@ -106,7 +106,7 @@ class Points:
         import pyarrow as pa  # noqa: PLC0415 - an optional package
 
         tables = []
-        for paths, answer in self._answers("arrow"):
+        for paths, answer in self._responses("arrow"):
             with translated_errors(self._project.server.url):
                 table = pa.ipc.open_stream(answer).read_all()
             self._check(paths - _paths_in(table))
@@ -117,7 +117,7 @@ class Points:
         """Yield the rows of that table as they arrive; needs pyarrow."""
         import pyarrow as pa  # noqa: PLC0415 - an optional package
 
-        for paths, answer in self._answers("arrow"):
+        for paths, answer in self._responses("arrow"):
             empty = {*paths}
             with translated_errors(self._project.server.url):
                 for batch in pa.ipc.open_stream(answer):
@@ -130,7 +130,7 @@ class Points:
         return self.to_arrow().to_pandas()
 
     # Any: an urllib response.
-    def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
+    def _responses(self, kind: str) -> Iterator[tuple[set[str], Any]]:
         """Yield groups of paths, each with the response that holds their points."""
         for paths in _divided(self._paths or [NO_SERIES]):
             query = {"run": self._run_id, "path": paths, "format": kind, **self._given}

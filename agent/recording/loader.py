@@ -186,14 +186,14 @@ def _length(value: object) -> int | None:
 def find_batch_size(loader: object) -> int | None:
     """Return the loader's batch size, if it has one."""
     return _first_count(
-        _said(loader, "batch_size"),
-        _said(_said(loader, "batch_sampler"), "batch_size"),
+        _attribute(loader, "batch_size"),
+        _attribute(_attribute(loader, "batch_sampler"), "batch_size"),
     )
 
 
 def find_workers(loader: object) -> int | None:
     """Return the loader's number of worker processes, if it has one."""
-    return _first_count(_said(loader, "num_workers"))
+    return _first_count(_attribute(loader, "num_workers"))
 
 
 def loader_facts(loader: object) -> dict[str, object]:
@@ -211,13 +211,13 @@ def loader_options(loader: object) -> dict[str, object]:
     """Return the options of a PyTorch DataLoader; empty for other iterables."""
     found: dict[str, object] = {}
     for name, kind in _LOADER_OPTIONS.items():
-        value = _said(loader, name)
+        value = _attribute(loader, name)
         if type(value) is kind:
             found[f"loader_{name}"] = value
     return found
 
 
-def _said(loader: object, name: str) -> object:
+def _attribute(loader: object, name: str) -> object:
     """Return an attribute of a loader; None if it is missing or raises."""
     try:
         return getattr(loader, name, None)

@@ -87,7 +87,7 @@ class Steps:
         if self._pauses:
             return False
         if self.is_looping and not is_again:
-            self._tell_of_other_thread()
+            self._warn_of_other_thread()
             return False
         self._loop_thread, self._loop_framework = loop
         self._steps_of_loop = self._batches_within = 0
@@ -250,7 +250,7 @@ class Steps:
             self._paths[name] = path
         return path
 
-    def _tell_of_other_thread(self) -> None:
+    def _warn_of_other_thread(self) -> None:
         if self._loop_thread in (None, threading.get_ident()):
             return
         self._recorder.notices.warn(

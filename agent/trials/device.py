@@ -68,7 +68,7 @@ def free_memory() -> None:
             cuda.empty_cache()
 
 
-def forget_peak() -> None:
+def reset_peak() -> None:
     """Reset the peak of the memory statistics."""
     cuda = _cuda()
     if cuda is not None:

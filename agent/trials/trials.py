@@ -292,7 +292,7 @@ def _try_size(
     fit.
     """
     try:
-        device.forget_peak()
+        device.reset_peak()
         batch = make_batch(size)
         pace = time_calls(lambda: step(batch), wait, deadline)
         return pace.seconds, device.peak_bytes()

@@ -107,7 +107,7 @@ class Delivery:
         """
         last = self.spool.acknowledged
         is_said = self._gone_after == last
-        written_at = None if is_said else self.spool.unsaid_end_at()
+        written_at = None if is_said else self.spool.unreported_end_at()
         if written_at is None:
             return Outcome(is_done=True)
         try:
@@ -152,7 +152,7 @@ class Delivery:
                 f"frames of the spool {self.spool.folder} are damaged and lost",
             )
         if self.spool.obstacle:
-            tell_of_obstacle(self._notices, self.spool, self.spool.obstacle)
+            warn_of_obstacle(self._notices, self.spool, self.spool.obstacle)
         return [self._replacements.get(frame.number, frame) for frame in frames]
 
     def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
@@ -231,7 +231,7 @@ class Delivery:
                 " the earlier one",
             )
         if self._is_set_back(answer):
-            return self._renew(answer, self._first_unknown(answer, frames))
+            return self._renew(answer, self._first_unconfirmed(answer, frames))
         if not frames:
             self._failures = 0
             return Outcome()
@@ -282,7 +282,7 @@ class Delivery:
             return False
         return answer.number > self.spool.as_sent(self._last_written())
 
-    def _first_unknown(self, answer: Answer, frames: list[Frame]) -> int:
+    def _first_unconfirmed(self, answer: Answer, frames: list[Frame]) -> int:
         """Return the first skipped frame that is not identical to the server's copy."""
         if not frames or frames[-1].number > answer.number - _COMPARED_FRAMES:
             return self.spool.acknowledged + len(frames) + 1
@@ -336,7 +336,7 @@ def _size_of(frames: list[Frame]) -> int:
     return sum(len(frame.payload) for frame in frames)
 
 
-def tell_of_obstacle(notices: Notices, spool: SpoolReader, why: str) -> None:
+def warn_of_obstacle(notices: Notices, spool: SpoolReader, why: str) -> None:
     """Warn once that a spool, or a part of it, cannot be read now."""
     notices.warn(
         f"obstacle {spool.id}",

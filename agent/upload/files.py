@@ -118,7 +118,7 @@ class Uploads:
     def _next(self) -> _Current | None:
         if not self._listed:
             pending = self._blobs.pending()
-            self._forget_delays(pending)
+            self._drop_delays(pending)
             self._listed.extend(b for b in pending if self._is_due(b))
         self._current = _Current(self._listed.popleft()) if self._listed else None
         return self._current
@@ -137,7 +137,7 @@ class Uploads:
         is_in_time = put_off is None or put_off.until <= time.monotonic()
         return is_in_time and blob.digest not in self._stuck
 
-    def _forget_delays(self, pending: list[Blob]) -> None:
+    def _drop_delays(self, pending: list[Blob]) -> None:
         """Drop the backoffs of deleted contents and of the folder."""
         if self._put_off:
             digests = {blob.digest for blob in pending}

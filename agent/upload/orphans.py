@@ -12,7 +12,7 @@ from seamark.queue.recovery import recover
 from seamark.queue.spool import stored_bytes
 from seamark.queue.spool_reader import SpoolReader, spool_folders
 from seamark.servers import Server, origin
-from seamark.upload.delivery import HOLD_SECONDS, Delivery, Outcome, tell_of_obstacle
+from seamark.upload.delivery import HOLD_SECONDS, Delivery, Outcome, warn_of_obstacle
 from seamark.upload.files import Uploads
 from seamark.upload.request_limits import RequestLimits
 from seamark.upload.transport import Transport
@@ -62,7 +62,7 @@ class Leftovers:
             return self._sent_some(current, transport)
         except OSError as error:
             # An error of this spool's folder must not delay the others.
-            tell_of_obstacle(self._notices, current.spool, str(error))
+            warn_of_obstacle(self._notices, current.spool, str(error))
             self._hold(current.spool.id, HOLD_SECONDS)
             return Outcome()
 
@@ -166,7 +166,7 @@ class Leftovers:
     def _is_known(self, spool: SpoolReader) -> bool:
         """Return whether a spool's server and identity are readable; pause it if not."""
         if not spool.is_known:
-            tell_of_obstacle(self._notices, spool, "its description is unreadable")
+            warn_of_obstacle(self._notices, spool, "its description is unreadable")
             self._hold(spool.id, HOLD_SECONDS)
         return spool.is_known
 

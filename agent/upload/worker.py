@@ -77,7 +77,7 @@ class Sending:
         return "" if self._delivery is None else self._delivery.run_id
 
     @property
-    def are_files_held(self) -> bool:
+    def are_files_deferred(self) -> bool:
         """Whether the server accepts no files now, so that waiting for them is useless."""
         return self._are_files_held
 

@@ -24,11 +24,11 @@ import json, sys, threading, time
 import pynvml
 from tests.agent.probes.nvml_double import LOST, Card, NvmlDouble
 import agent
-from seamark.probes import turns
+from seamark.probes import scheduled_probe
 
 fault, gpus, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 # As long as the driver is waited for before it counts as hanging.
-turns.HANGING_SECONDS = 1.0
+scheduled_probe.HANGING_SECONDS = 1.0
 cards = [Card() for _ in range(gpus)]
 library = pynvml.nvmlLib = NvmlDouble(*cards)
 run = agent.init("r", stage="train")

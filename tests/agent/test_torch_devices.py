@@ -144,7 +144,7 @@ def test_trials_wait_for_every_gpu_that_holds_memory(use):
 
 def test_the_memory_of_a_trial_is_that_of_its_gpu(use):
     cuda = use(CudaDouble({0: 0, 1: 70}))
-    device.forget_peak()
+    device.reset_peak()
 
     assert cuda.forgotten == [1]
     assert device.peak_bytes() == 70

@@ -43,8 +43,8 @@ from tracker.actions.people.notifications import News, notify
 from tracker.actions.people.service_accounts import create_service_account
 from tracker.actions.report_comments import (
     Passage,
-    add_answer,
     add_comment,
+    add_reply,
     resolve_thread,
 )
 from tracker.actions.reports import create_report, save_version
@@ -458,7 +458,7 @@ def discuss(run: Run, member: Member, name: str) -> RunComment:
         thread = run_comments.add_comment(
             run, f"Is *that* so? {name}", about=about, **by
         )
-        run_comments.add_answer(thread, "It is:\n\n    so", **by)
+        run_comments.add_reply(thread, "It is:\n\n    so", **by)
     settled = run_comments.add_comment(run, "Settled.", **by)
     run_comments.resolve_thread(settled, **by)
     return settled
@@ -499,7 +499,7 @@ def make_report(project: Project, member: Member, name: str) -> dict[str, object
     gone = Passage("0" * 12, "table", "what is no longer there")
     for about in (*passages, gone, None):
         thread = add_comment(report, f"Is *that* so? {name}", about=about, **by)
-        add_answer(thread, "It is:\n\n    so", **by)
+        add_reply(thread, "It is:\n\n    so", **by)
     settled = add_comment(report, "Settled.", **by)
     resolve_thread(settled, user_id=member.user_id)
     later = f"{text}\n\nWritten later."

@@ -219,6 +219,6 @@ def _runs(project: Project, owner: Member, member: Member) -> Run:
     discuss(run, member, f"@{owner.user.username} please look at step 12.")
     thread = run.comments.order_by("id").first()
     assert thread is not None
-    run_comments.add_answer(thread, "Looks like **warm-up**.", user_id=owner.user_id)
+    run_comments.add_reply(thread, "Looks like **warm-up**.", user_id=owner.user_id)
     make_notification(run, owner)
     return run

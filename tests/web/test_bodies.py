@@ -10,7 +10,7 @@ from django.http import HttpResponse, UnreadablePostError
 from django.test import Client, RequestFactory
 
 from tracker.server import body_timeouts
-from tracker.server.arrival import Arrivals
+from tracker.server.body_reader import Arrivals
 from tracker.server.body_timeouts import Places
 from tracker.server.processes import SLOW_FORMS_AT_ONCE
 from web import bodies

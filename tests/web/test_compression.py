@@ -10,7 +10,7 @@ import zstandard
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 from tests.builders import make_project, make_run
-from web.compression import MIN_BYTES, Compression, wanted_encoding
+from web.compression import MIN_BYTES, Compression, accepted_encoding
 
 TEXT = b"one and the same, " * 200
 
@@ -31,7 +31,7 @@ TEXT = b"one and the same, " * 200
     ],
 )
 def test_what_is_accepted_decides(accepted, encoding):
-    assert wanted_encoding(accepted) == encoding
+    assert accepted_encoding(accepted) == encoding
 
 
 def answered(response, accepted="zstd"):

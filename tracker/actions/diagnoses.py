@@ -13,7 +13,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from tracker.actions.alerts import raise_alerts
-from tracker.actions.gathering import FINDINGS, LEDGERS, gather
+from tracker.actions.run_summaries import FINDINGS, LEDGERS, gather
 from tracker.actions.stage_figures import Figures, figures_of
 from tracker.actions.states import SILENCE, may_be_contradicted
 from tracker.actions.work import request_work

@@ -69,14 +69,14 @@ def change_all(run_ids: Sequence[UUID], change: Change) -> Done:
 def remembered(project_id: int, name: UUID, change: Change) -> Change:
     """Return a change that also records its runs under this name."""
 
-    def change_and_remember(run_ids: Sequence[UUID]) -> list[UUID]:
+    def change_and_record(run_ids: Sequence[UUID]) -> list[UUID]:
         with transaction.atomic():
             changed = change(run_ids)
             ids = [str(run_id) for run_id in changed]
             BulkChange.objects.create(project_id=project_id, name=name, run_ids=ids)
         return changed
 
-    return change_and_remember
+    return change_and_record
 
 
 def end_change(project_id: int, name: UUID) -> None:

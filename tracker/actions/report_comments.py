@@ -64,7 +64,7 @@ def add_comment(
     return comment
 
 
-def add_answer(
+def add_reply(
     thread: ReportComment, text: str, *, user_id: int, version: int
 ) -> ReportComment:
     """Answer a comment; an answer to an answer joins the same thread.

@@ -30,7 +30,7 @@ def add_comment(
     return _add(run, text, user_id=user_id, finding=about, about=title[:300])
 
 
-def add_answer(comment: RunComment, text: str, *, user_id: int) -> RunComment:
+def add_reply(comment: RunComment, text: str, *, user_id: int) -> RunComment:
     """Answer a thread, and reopen it."""
     first_id = comment.thread_id or comment.id
     with transaction.atomic():

@@ -12,7 +12,7 @@ import zstandard
 from django.http import HttpRequest, UnreadablePostError
 
 from tracker.errors import LengthRequired, MalformedBatch, TooLarge, UnsupportedMedia
-from tracker.server.arrival import Arrivals
+from tracker.server.body_reader import Arrivals
 from tracker.server.body_timeouts import Places
 from tracker.server.processes import SLOW_BATCHES_AT_ONCE, UPLOADS_AT_ONCE
 

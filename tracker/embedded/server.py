@@ -134,7 +134,7 @@ class EmbeddedServer:
     def _wait_until_it_answers(self) -> None:
         began, is_said = time.monotonic(), False
         log = self._logs / "web.log"
-        while not self._answers():
+        while not self._is_responding():
             waited = time.monotonic() - began
             if self._supervisor.keeps_ending("web"):
                 raise Refusal(f"The web server cannot start; see {log}.")
@@ -150,7 +150,7 @@ class EmbeddedServer:
                 )
             time.sleep(LOOK_SECONDS)
 
-    def _answers(self) -> bool:
+    def _is_responding(self) -> bool:
         connection = http.client.HTTPConnection(self.local_address, self.port, 5)
         try:
             connection.request("GET", "/livez")

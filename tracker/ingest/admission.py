@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from tracker.errors import Busy
-from tracker.ingest.crowd import Crowd
+from tracker.ingest.concurrency import Concurrency
 from tracker.server.processes import THREADS
 
 # Points in the journal, about 8 bytes each.
@@ -49,7 +49,7 @@ class Admission:
         # Amount recently sent by each sender, as of `_decayed_at`.
         self._sent: dict[Hashable, float] = {}
         self._decayed_at = clock()
-        self._crowd = Crowd(clock())
+        self._concurrency = Concurrency(clock())
 
     @contextmanager
     def admitted(self, sender: Hashable) -> Iterator[Admitted]:
@@ -57,16 +57,16 @@ class Admission:
         backlog_points = self._look()
         began = self._clock()
         with self._lock:
-            self._crowd.begin(began)
+            self._concurrency.begin(began)
             if self._has_to_wait(sender, backlog_points):
-                self._crowd.turn_away(began)
+                self._concurrency.reject(began)
                 raise Busy(random.randint(*RETRY_SECONDS))
-        admitted = Admitted(self._crowd, self._lock, self._clock, began)
+        admitted = Admitted(self._concurrency, self._lock, self._clock, began)
         try:
             yield admitted
         finally:
             with self._lock:
-                self._crowd.end(admitted.began, self._clock())
+                self._concurrency.end(admitted.began, self._clock())
 
     def note(self, sender: Hashable, size: int) -> None:
         """Count bytes of an admitted sender."""
@@ -81,8 +81,8 @@ class Admission:
         return (is_behind or self._is_crowded()) and self._is_heavy(sender)
 
     def _is_crowded(self) -> bool:
-        threads = self._crowd.wanted_threads(self._clock())
-        return threads > CROWDED and self._crowd.at_work > UNDISTURBED
+        threads = self._concurrency.needed_threads(self._clock())
+        return threads > CROWDED and self._concurrency.at_work > UNDISTURBED
 
     def _is_heavy(self, sender: Hashable) -> bool:
         self._decay()
@@ -117,9 +117,9 @@ class Admitted:
     """An admitted sender, which may pause for a while."""
 
     def __init__(
-        self, crowd: Crowd, lock: Lock, clock: Callable[[], float], began: float
+        self, crowd: Concurrency, lock: Lock, clock: Callable[[], float], began: float
     ) -> None:
-        self._crowd, self._lock, self._clock = crowd, lock, clock
+        self._concurrency, self._lock, self._clock = crowd, lock, clock
         # Shifted by the time spent in aside().
         self.began = began
 
@@ -128,11 +128,11 @@ class Admitted:
         """Do not count the sender within the block, while it waits for its client."""
         left = self._clock()
         with self._lock:
-            self._crowd.leave(left)
+            self._concurrency.leave(left)
         try:
             yield
         finally:
             now = self._clock()
             with self._lock:
-                self._crowd.begin(now)
+                self._concurrency.begin(now)
             self.began += now - left

@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 from django.utils import timezone
 
-from tracker.actions.gathering import HARDWARE, STAGES, TAGS, Source, gather
+from tracker.actions.run_summaries import HARDWARE, STAGES, TAGS, Source, gather
 from tracker.actions.states import settle_states
 from tracker.actions.work import request_work
 from tracker.actor import Actor
@@ -60,7 +60,7 @@ from tracker.ingest.spools import (
     note_progress,
 )
 from tracker.models import Attribute, Run, Spool, State, WorkKind, Workspace
-from tracker.queries.hardware.means import tells_cores
+from tracker.queries.hardware.means import affects_means
 from tracker.queries.run.namespaces import TAGS_PATH
 from tracker.records.store import add_records
 from tracker.series.points import Integers
@@ -150,7 +150,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
         request_work(spool.run_id, WorkKind.COMPACT)
     if has_changed or is_new:
         request_what_follows(spool.id, spool.run_id)
-    if sources := _gathered_from(batch, is_new=is_new):
+    if sources := _changed_sources(batch, is_new=is_new):
         gather([spool.run_id], *sources)
     return _Stored(
         Position(spool.run_id, last_number, checksums),
@@ -168,12 +168,12 @@ def _numbered_name(run_id: UUID, batch: Batch) -> str | None:
     return numbered.values_list("name", flat=True).first()
 
 
-def _gathered_from(batch: Batch, *, is_new: bool) -> set[Source]:
+def _changed_sources(batch: Batch, *, is_new: bool) -> set[Source]:
     """Return the parts of the run summary to update, which is rare."""
     sources = {STAGES} if is_new else set()
     for message in batch.messages:
         match message.content:
-            case SetValue(path=path) if tells_cores(path):
+            case SetValue(path=path) if affects_means(path):
                 sources.add(HARDWARE)
             case SetValue(path=path) if path == TAGS_PATH:
                 sources.add(TAGS)

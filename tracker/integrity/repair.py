@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from tracker.actions.gathering import EVERY_SOURCE, HARDWARE, gather, is_gathered
+from tracker.actions.run_summaries import EVERY_SOURCE, HARDWARE, gather, is_gathered
 from tracker.integrity.problem import Problem, Repair
 from tracker.integrity.rows import (
     ROW_NUMBERS,
@@ -71,7 +71,7 @@ def _summarize(run_id: UUID, series_id: int) -> bool:
     return True
 
 
-def _gather(run_id: UUID, _: int) -> bool:
+def _update_summary(run_id: UUID, _: int) -> bool:
     if is_gathered(run_id):
         return False  # a concurrent change has updated it
     gather([run_id], *EVERY_SOURCE)
@@ -175,6 +175,6 @@ REPAIRS: dict[Repair, Callable[[UUID, int], bool]] = {
     Repair.ROW: _write_row,
     Repair.OVERVIEW: _draw_chunk,
     Repair.TICKS_OVERVIEW: _draw_ticks,
-    Repair.GATHERED: _gather,
+    Repair.GATHERED: _update_summary,
     Repair.ENTRY: _set_aside,
 }

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Length
 
-from tracker.actions.gathering import is_gathered
+from tracker.actions.run_summaries import is_gathered
 from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.records import RecordWhole, record_chunk_faults
 from tracker.integrity.rows import (
@@ -97,7 +97,7 @@ class RunWalk:
         yield from self._records()
         yield from self._summaries()
         yield from self._spools()
-        yield from self._gathered()
+        yield from self._summary_problems()
 
     def _attributes(self) -> Iterator[Problem]:
         rows = Attribute.objects.filter(run_id=self.run.id)
@@ -365,7 +365,7 @@ class RunWalk:
                     f"it remembers {remembered} frames of {spool.last_number}",
                 )
 
-    def _gathered(self) -> Iterator[Problem]:
+    def _summary_problems(self) -> Iterator[Problem]:
         if not is_gathered(self.run.id):
             yield Problem(
                 Severity.WARNING,

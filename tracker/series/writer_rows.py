@@ -39,7 +39,7 @@ def find_changes(run_id: UUID, logged: Sequence[Logged]) -> dict[int, Known]:
         parameters = [Kind.FLOAT_SERIES.value, many(ids)]
         spools.update(every_row(SELECT_WRITERS, parameters, run_ids=[run_id]))
     new = strangers(spools, logged)
-    return _changed(run_id, logged, _known(run_id, new)) if new else {}
+    return _changed(run_id, logged, _stored_writers(run_id, new)) if new else {}
 
 
 def find_changes_of(
@@ -72,7 +72,7 @@ def note_writers(run_id: UUID, changes: Mapping[int, Known]) -> None:
             rows.update(writer=spool, writers=stored)
 
 
-def _known(run_id: UUID, series_ids: Collection[int]) -> dict[int, Known]:
+def _stored_writers(run_id: UUID, series_ids: Collection[int]) -> dict[int, Known]:
     found: dict[int, Known] = {}
     for ids in batches(sorted(series_ids)):
         rows = Attribute.objects.filter(run_id=run_id, id__in=ids)

@@ -99,7 +99,7 @@ def parallel_figure(
             "name": literal(name),
             "x": list(range(len(axes))),
             "y": [shares_of[run] for shares_of, _ in placed],
-            "text": [literal(_told(axis.values[run])) for axis in axes],
+            "text": [literal(_text(axis.values[run])) for axis in axes],
             "line": {"color": _colour(slots[run], shares, run), "width": 1.6},
             "marker": {"color": _colour(slots[run], shares, run), "size": 5},
             "hovertemplate": f"<b>{literal(name)}</b><br>%{{text}}<extra></extra>",
@@ -137,12 +137,12 @@ def parallel_figure(
 def _placed(axis: Axis) -> tuple[list[float | None], list[tuple[float, str]]]:
     """Return the place of each run from 0 to 1, and the ticks."""
     if any(isinstance(value, str) for value in axis.values):
-        words = sorted({_told(value) for value in axis.values if value is not None})
+        words = sorted({_text(value) for value in axis.values if value is not None})
         step = 1 / max(1, len(words) - 1)
         places = {word: index * step for index, word in enumerate(words)}
         shown = words if len(words) <= MAX_WORDS else [words[0], words[-1]]
         return (
-            [None if value is None else places[_told(value)] for value in axis.values],
+            [None if value is None else places[_text(value)] for value in axis.values],
             [(places[word], word) for word in shown],
         )
     numbers = [value if isinstance(value, float) else math.nan for value in axis.values]
@@ -195,7 +195,7 @@ def _bin_count(values: Sequence[float]) -> int:
     return min(MAX_BINS, max(1, math.ceil(2 * math.cbrt(len(values)))))
 
 
-def _told(value: Value) -> str:
+def _text(value: Value) -> str:
     if value is None:
         return "–"
     return f"{value:.5g}" if isinstance(value, float) else value

@@ -174,7 +174,7 @@ def _trace(runs: Sequence[ScatterRun], marker: Trace, hover: str) -> Trace:
         "y": _column([run.y for run in runs]),
         "text": [literal(run.name) for run in runs],
         "customdata": [
-            [run.id, *map(_told, (run.size, run.colour, run.x, run.y))] for run in runs
+            [run.id, *map(_text, (run.size, run.colour, run.x, run.y))] for run in runs
         ],
         "marker": marker,
         "hovertemplate": hover,
@@ -249,7 +249,7 @@ def _size(share: float) -> float:
 def _column(values: Sequence[Value]) -> object:
     if all(isinstance(value, float) for value in values):
         return typed(np.array(values, dtype=np.float64))
-    return [_told(value) for value in values]
+    return [_text(value) for value in values]
 
 
 def _axis(dimension: Dimension, values: Sequence[Value]) -> Layout:
@@ -271,7 +271,7 @@ def _title(dimension: Dimension) -> str:
     return literal(dimension.label, longest=LONGEST_TITLE)
 
 
-def _told(value: Value) -> str:
+def _text(value: Value) -> str:
     if value is None:
         return "–"
     return f"{value:.5g}" if isinstance(value, float) else literal(value)

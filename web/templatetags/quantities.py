@@ -89,7 +89,7 @@ def limit(cited: Evidence) -> str:
 
 
 @register.filter
-def held_until(cited: Evidence) -> str:
+def clears_at(cited: Evidence) -> str:
     """Return the value at which a finding held open by hysteresis clears, or ""."""
     if not cited.is_held or cited.side is None:
         return ""

@@ -329,7 +329,7 @@ def test_a_signal_behind_thousands_of_others_is_seen():
         os.write(write_end, bytes([signal.SIGTERM]))
 
         assert signals.take() == ["SIGTERM"]
-        assert signals.was_told_to_end
+        assert signals.was_preempted
     finally:
         signals.close()
 

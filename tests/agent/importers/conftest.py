@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.importers.moments import UnknownZone, zone_of
+from seamark.importers.log_times import UnknownZone, zone_of
 
 
 @pytest.fixture

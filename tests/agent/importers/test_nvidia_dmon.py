@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.importers.moments import PUT_BACK, to_moment, zone_of
+from seamark.importers.log_times import PUT_BACK, to_moment, zone_of
 from seamark.importers.nvidia_query import NO_TIME, Clock
 from seamark.importers.nvidia_smi import read_log
 from seamark.importers.problems import Problems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.importers.moments import PUT_BACK, zone_of
+from seamark.importers.log_times import PUT_BACK, zone_of
 from seamark.importers.nvidia_query import (
     BY_PLACE,
     NO_COLUMNS,

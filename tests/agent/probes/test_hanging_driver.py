@@ -8,7 +8,7 @@ import time
 import pytest
 
 import agent
-from seamark.probes import turns
+from seamark.probes import scheduled_probe
 from tests.agent.conftest import wait_until
 from tests.agent.probes.nvml_double import LOST, Card
 
@@ -31,7 +31,7 @@ def fact(tracker, path):
 def test_a_driver_that_blocks_takes_only_its_own_readings_along(
     tracker, values, driver, monkeypatch
 ):
-    monkeypatch.setattr(turns, "HANGING_SECONDS", 0.3)
+    monkeypatch.setattr(scheduled_probe, "HANGING_SECONDS", 0.3)
     monkeypatch.setenv("SEAMARK_SAMPLE_SECONDS", "0.5")
     library = driver(Card())
     run = agent.init("r", stage="train")

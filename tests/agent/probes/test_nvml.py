@@ -15,7 +15,7 @@ from seamark.probes.nvidia.users import Pids
 from seamark.probes.nvml import NvmlProbe
 from seamark.probes.probe import Job, Kept, ProbeUnavailable
 from seamark.probes.reading import Described, pattern_of
-from seamark.probes.turns import Turns
+from seamark.probes.scheduled_probe import ScheduledProbe
 from seamark.queue.rows import read_row
 from seamark.recording.attributes import Recorder
 from seamark.user_warnings import Notices
@@ -493,7 +493,7 @@ def test_energy_goes_on_after_the_driver_was_away(driver, monkeypatch):
     library = driver(card)
     recorder = Recorder(Notices(), wake=lambda: False, strict=False)
     recorder.begin(None)
-    turns = Turns(NvmlProbe, Job(), Logbook("m", recorder, 1.0), Notices())
+    turns = ScheduledProbe(NvmlProbe, Job(), Logbook("m", recorder, 1.0), Notices())
 
     def take(now):
         turns.take(float(now), now)

@@ -13,7 +13,7 @@ import pytest
 
 import agent
 from seamark.lifecycle import background
-from seamark.probes import PROBES, documentation, sampler, turns
+from seamark.probes import PROBES, documentation, sampler, scheduled_probe
 from seamark.probes.listing import probe_classes
 from seamark.probes.probe import Job, Probe, ProbeUnavailable
 from seamark.probes.reading import Reading, Scope
@@ -150,7 +150,7 @@ def test_a_probe_that_fails_is_told_once_and_left_alone(bench, caplog):
 
 
 def test_a_probe_that_keeps_failing_is_made_anew(bench, monkeypatch):
-    monkeypatch.setattr(turns, "_FAILED_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(scheduled_probe, "_FAILED_INTERVAL_SECONDS", 0.0)
     closed = []
     failing = make_probe(None, close=lambda self: closed.append(self))  # noqa: PLW0108
 
@@ -185,7 +185,7 @@ class Driver:
 
 
 def test_a_driver_that_goes_away_is_tried_again_until_it_is_back(bench, monkeypatch):
-    monkeypatch.setattr(turns, "_FAILED_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(scheduled_probe, "_FAILED_INTERVAL_SECONDS", 0.0)
     driver = Driver("no driver")
     tested = bench(driver.probe(), interval=0.01)
     tested.turn()
@@ -204,7 +204,7 @@ def test_a_driver_that_goes_away_is_tried_again_until_it_is_back(bench, monkeypa
 
 
 def test_a_process_that_has_ended_is_not_looked_for_again(bench, monkeypatch):
-    monkeypatch.setattr(turns, "_FAILED_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(scheduled_probe, "_FAILED_INTERVAL_SECONDS", 0.0)
     driver = Driver(reason="")
     tested = bench(driver.probe(), interval=0.01)
     tested.turn()
@@ -255,7 +255,7 @@ def test_a_probe_is_asked_no_more_often_than_it_says(bench):
 
 
 def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):
-    monkeypatch.setattr(turns, "HANGING_SECONDS", 0.05)
+    monkeypatch.setattr(scheduled_probe, "HANGING_SECONDS", 0.05)
     done = threading.Event()
 
     def hang():
@@ -446,14 +446,14 @@ def test_the_end_of_a_run_samples_both_halves(bench):
 def test_a_half_that_fails_leaves_the_next_turn_to_the_job(bench, monkeypatch):
     ours, machines = make_probe({"job": 1.0}), of_machine()
     made = bench(ours, machines, interval=0.1)
-    take = turns.Turns.take
+    take = scheduled_probe.ScheduledProbe.take
 
     def fail(one, now, number):
         take(one, now, number)
-        if made.sampler._number > 0 and one in made.sampler._later_turns:
+        if made.sampler._number > 0 and one in made.sampler._scheduled_later:
             raise KeyError("no such layout")
 
-    monkeypatch.setattr(turns.Turns, "take", fail)
+    monkeypatch.setattr(scheduled_probe.ScheduledProbe, "take", fail)
     for _ in range(6):
         with suppress(KeyError):
             made.sampler.turn()

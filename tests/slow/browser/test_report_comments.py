@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.builders import make_member, make_project
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE
-from tracker.actions.report_comments import add_answer, add_comment, resolve_thread
+from tracker.actions.report_comments import add_comment, add_reply, resolve_thread
 from tracker.actions.reports import create_report, save_version
 from tracker.models import ReportComment
 from web.markdown import parts_of
@@ -170,7 +170,7 @@ def test_ones_own_is_changed_and_deleted_with_a_way_back(visit, ada, report):
 
 def test_an_address_opens_what_is_folded(visit, ada, grace, report):
     thread = say(report, grace, "Is that so?", "heading")
-    answer = add_answer(thread, "It is.", user_id=ada.user_id, version=1)
+    answer = add_reply(thread, "It is.", user_id=ada.user_id, version=1)
     resolve_thread(thread, user_id=ada.user_id)
 
     page = visit(f"/reports/{report.id}/#comment-{answer.id}", ada)
@@ -187,7 +187,7 @@ def test_an_address_opens_what_is_folded(visit, ada, grace, report):
 
 @pytest.mark.parametrize("size", [None, PHONE], ids=["wide", "phone"])
 def test_open_comments_are_for_everybody(visit, ada, grace, report, size):
-    add_answer(
+    add_reply(
         say(report, grace, "Is that so?", "heading"),
         "It is.",
         user_id=ada.user_id,

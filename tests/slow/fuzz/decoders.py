@@ -76,7 +76,7 @@ def spool(data: bytes) -> list[Frame]:
         reader.pending_bytes()
         if found:
             reader.acknowledge(found[-1].number)
-            reader.unsaid_end_at()
+            reader.unreported_end_at()
         return found
 
 

@@ -14,8 +14,8 @@ from tracker.actions.report_comments import (
     LONGEST_COMMENT,
     LONGEST_QUOTE,
     Passage,
-    add_answer,
     add_comment,
+    add_reply,
     change_comment,
     delete_comment,
     purge_comments,
@@ -58,7 +58,7 @@ def say(report, member, text="Is that so?", *, about=None):
 
 
 def reply(comment, member, text="It is."):
-    return add_answer(comment, text, user_id=member.user_id, version=1)
+    return add_reply(comment, text, user_id=member.user_id, version=1)
 
 
 def delete(comment, member):

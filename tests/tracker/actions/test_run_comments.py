@@ -8,12 +8,12 @@ from django.utils import timezone
 from tests.builders import browser_of, make_member, make_run, write_series
 from tracker.actions.annotations import annotate
 from tracker.actions.people.mentions import mentioned_in
-from tracker.actions.report_comments import add_answer as answer_report
 from tracker.actions.report_comments import add_comment as comment_on_report
+from tracker.actions.report_comments import add_reply as answer_report
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.run_comments import (
-    add_answer,
     add_comment,
+    add_reply,
     change_comment,
     delete_comment,
     purge_run_comments,
@@ -95,7 +95,7 @@ def test_an_answer_reopens_the_thread(run, member, vera):
     thread = add_comment(run, "Why?", user_id=vera.user_id)
     resolve_thread(thread, user_id=member.user_id)
 
-    add_answer(thread, "Because.", user_id=member.user_id)
+    add_reply(thread, "Because.", user_id=member.user_id)
 
     (shown,) = threads_of(run)
     assert shown.resolved_at is None
@@ -104,7 +104,7 @@ def test_an_answer_reopens_the_thread(run, member, vera):
 
 def test_a_deleted_comment_keeps_its_place_while_it_has_answers(run, member):
     thread = add_comment(run, "Why?", user_id=member.user_id)
-    answer = add_answer(thread, "Because.", user_id=member.user_id)
+    answer = add_reply(thread, "Because.", user_id=member.user_id)
 
     delete_comment(thread, user_id=member.user_id)
     (shown,) = threads_of(run)
@@ -118,7 +118,7 @@ def test_a_deleted_comment_keeps_its_place_while_it_has_answers(run, member):
 
 def test_what_was_deleted_long_ago_is_purged(run, member):
     thread = add_comment(run, "Why?", user_id=member.user_id)
-    answer = add_answer(thread, "Because.", user_id=member.user_id)
+    answer = add_reply(thread, "Because.", user_id=member.user_id)
     later = timezone.now() + timedelta(hours=UNDO_HOURS + 1)
 
     delete_comment(thread, user_id=member.user_id)

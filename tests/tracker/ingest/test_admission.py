@@ -11,7 +11,7 @@ from tracker.ingest.admission import (
     UNDISTURBED,
     Admission,
 )
-from tracker.ingest.crowd import WINDOW_SECONDS
+from tracker.ingest.concurrency import WINDOW_SECONDS
 from tracker.server.processes import THREADS
 
 

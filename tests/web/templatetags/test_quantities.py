@@ -2,9 +2,9 @@ import pytest
 
 from tracker.diagnosis.engine.finding import Evidence, Side
 from web.templatetags.quantities import (
+    clears_at,
     described,
     factor,
-    held_until,
     is_gain,
     limit,
     quantity,
@@ -63,7 +63,7 @@ def test_factors_of_throughput_are_short(value, shown):
     ],
 )
 def test_a_limit_says_its_side_and_where_it_clears(cited, shown, held):
-    assert (limit(cited), held_until(cited)) == (shown, held)
+    assert (limit(cited), clears_at(cited)) == (shown, held)
 
 
 def test_what_rounds_to_nothing_is_no_gain():

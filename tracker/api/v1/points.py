@@ -179,7 +179,7 @@ def read_many_series(
 
     def draw() -> HttpResponse:
         # One more, to find out whether there is a next page.
-        requested = _wanted(runs, paths, cursor, page + 1)
+        requested = _page_of_pairs(runs, paths, cursor, page + 1)
         is_more = len(requested) > page
         following = _following(requested[:page], paths, cursor) if is_more else None
         lines = read_lines(
@@ -235,7 +235,7 @@ def read_every_point(
 
 
 # Any: rows of the runs table, which endpoints do not import.
-def _wanted(
+def _page_of_pairs(
     runs: Sequence[Any], paths: Sequence[str], cursor: str, limit: int
 ) -> list[tuple[Any, str]]:
     if not paths:

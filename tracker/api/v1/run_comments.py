@@ -19,8 +19,8 @@ from tracker.access.objects import (
     settleable_run_thread,
 )
 from tracker.actions.run_comments import (
-    add_answer,
     add_comment,
+    add_reply,
     change_comment,
     delete_comment,
     reopen_thread,
@@ -71,7 +71,7 @@ class CommentChangeIn(Schema):
 @router.get("/runs/{uuid:run_id}/comments", response=CommentsOut)
 def read_comments(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """All threads of a run, in the order of creation."""
-    return _answer(readable_run(request.auth, run_id))
+    return _response(readable_run(request.auth, run_id))
 
 
 @router.post("/runs/{uuid:run_id}/comments", response=CommentsOut, auth=WriterAuth())
@@ -81,15 +81,15 @@ def write_comment(request: ApiRequest, run_id: UUID, body: CommentIn) -> HttpRes
     user_id = request.auth.user_id
     if body.answer_to is not None:
         comment = readable_run_comment(request.auth, run_id, body.answer_to)
-        add_answer(comment, body.text, user_id=user_id)
-        return _answer(run)
+        add_reply(comment, body.text, user_id=user_id)
+        return _response(run)
     finding = None
     if body.rule is not None:
         finding = finding_of_rule(run, body.rule)
         if finding is None:
             raise NotFound("finding")
     add_comment(run, body.text, user_id=user_id, about=finding)
-    return _answer(run)
+    return _response(run)
 
 
 @router.patch(
@@ -114,7 +114,7 @@ def write_change(
                 resolve_thread(thread, user_id=request.auth.user_id)
             else:
                 reopen_thread(thread)
-    return _answer(run)
+    return _response(run)
 
 
 @router.delete(
@@ -126,11 +126,11 @@ def delete(request: ApiRequest, run_id: UUID, run_comment_id: int) -> HttpRespon
     """Delete one's own comment; owners and admins delete any."""
     comment = deletable_run_comment(request.auth, run_id, run_comment_id)
     delete_comment(comment, user_id=request.auth.user_id)
-    return _answer(comment.run)
+    return _response(comment.run)
 
 
 # Any: a row of the runs table, which endpoints do not import.
-def _answer(run: Any) -> HttpResponse:
+def _response(run: Any) -> HttpResponse:
     threads: list[Json] = [
         {
             **_comment(thread.first),

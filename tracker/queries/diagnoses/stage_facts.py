@@ -20,11 +20,11 @@ GPU_COUNT = "facts/gpu_count"
 
 def logged_facts(rows: Mapping[str, AttributeRow]) -> dict[str, Fact]:
     """Return the facts that the run reports."""
-    return _known({s.name: _fact(s, rows.get(s.path)) for s in of_stage(Kind.FACT)})
+    return _present({s.name: _fact(s, rows.get(s.path)) for s in of_stage(Kind.FACT)})
 
 
 def facts_of_gpu(gpu: int, rows: Mapping[str, AttributeRow]) -> dict[str, Fact]:
-    return _known(
+    return _present(
         {s.name: _fact(s, rows.get(gpu_path(s, gpu))) for s in of_gpus(Kind.FACT)}
     )
 
@@ -41,7 +41,7 @@ def facts_of_stage(stage: Stage) -> dict[str, Fact]:
     now = timezone.now()
     stages = list(Stage.objects.filter(run_id=stage.run_id))
     is_running = stage.state == State.RUNNING
-    return _known(
+    return _present(
         {
             "stage_name": stage.name,
             "stage_state": str(stage.state),
@@ -63,7 +63,7 @@ def facts_of_other_runs(stage: Stage, host: Fact | None) -> dict[str, Fact]:
     return {**read_same_stages(stage), **rates}
 
 
-def _known(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:
+def _present(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 

@@ -74,7 +74,7 @@ def hardware_means(run_ids: Collection[UUID]) -> dict[UUID, HardwareMeans]:
     }
 
 
-def tells_cores(path: str) -> bool:
+def affects_means(path: str) -> bool:
     """Return whether a value other than a series affects the means."""
     return path.endswith(EFFECTIVE_CORES) and OTHER_RANK not in path
 

@@ -92,7 +92,7 @@ def measure_runs(
     if quality not in qualities:
         quality = guess_quality(qualities)
 
-    values = attribute_values(run_ids, _wanted_paths(run_ids, stage, quality))
+    values = attribute_values(run_ids, _required_paths(run_ids, stage, quality))
     labels = rung_labels([(rung.note, rung.run.name) for rung in rungs])
     machines = {run_id: _machine(values[run_id], stage) for run_id in run_ids}
     busy = _utilization(rungs, stage, machines)
@@ -189,7 +189,7 @@ def _run_counts(run_ids: Sequence[UUID], *where: Q, **filters: Any) -> dict[str,
     return {row["path"]: row["runs"] for row in rows}
 
 
-def _wanted_paths(
+def _required_paths(
     run_ids: Sequence[UUID], stage: str | None, quality: str | None
 ) -> list[str]:
     params = Attribute.objects.filter(IS_PARAMETER, run__in=run_ids)

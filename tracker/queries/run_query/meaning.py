@@ -135,11 +135,11 @@ def comparison(
     """
     if isinstance(left, Token) and isinstance(right, Named | Summarized):
         turned = Token.new_borrow_pos(operator.type, TURNED[operator], operator)
-        return _asked(read_operand(right), turned, left, now)
+        return _condition(read_operand(right), turned, left, now)
     if isinstance(left, Named | Summarized):
         value = _as_value(left, operator, right)
         if value is not None:
-            return _asked(read_operand(left), operator, value, now)
+            return _condition(read_operand(left), operator, value, now)
     return _computed(left, operator, right)
 
 
@@ -182,7 +182,7 @@ def _term(part: Part) -> Term:
     return operand
 
 
-def _asked(
+def _condition(
     operand: Operand, operator: Token, token: Token, now: datetime
 ) -> Comparison:
     """Compare with a value; texts are converted to the operand's type."""

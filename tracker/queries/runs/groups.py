@@ -125,7 +125,7 @@ def run_groups(
         plan.expect_large_sets()
         runs = _Runs(found)
         read, left_out = columns_with_numbers(columns, len(runs.places))
-        by_key = [runs.said_of(key) for key in keys]
+        by_key = [runs.run_set_text(key) for key in keys]
         combined = Combined(by_key)
         if combined.membership_count > MAX_MEMBERSHIPS:
             raise InvalidInput("group", "puts runs into too many groups")
@@ -198,7 +198,7 @@ class _Runs:
         self._found = found
         self.places = Places(ids_in(found.packed_ids))
 
-    def said_of(self, key: str) -> Said:
+    def run_set_text(self, key: str) -> Said:
         """Return each run's value in a column; for a set, all of its texts."""
         match key:
             case "state":

@@ -66,14 +66,14 @@ class Command(BaseCommand):
         there = [each.name for each in folder.glob("*") if each.is_dir()]
         languages = sorted({settings.LANGUAGE_CODE, *there, *options["languages"]})
         with tempfile.TemporaryDirectory(prefix="seamark-texts-") as name:
-            locale = _gather(Path(name), folder, languages)
+            locale = _extract(Path(name), folder, languages)
             for language in languages:
                 _bring_home(locale / language, folder / language)
                 if language != settings.LANGUAGE_CODE:
                     _compile(folder / language)
 
 
-def _gather(copy: Path, folder: Path, languages: list[str]) -> Path:
+def _extract(copy: Path, folder: Path, languages: list[str]) -> Path:
     """Run Django's command on a copy of the pages; return its folder of languages."""
     shutil.copytree(WEB, copy / WEB.name, ignore=IGNORED)
     locale = copy / "locale"

@@ -134,12 +134,12 @@ def legend_of(division: Division, looks: Sequence[Look]) -> list[LegendEntry]:
     for part, look in zip(division.parts, looks, strict=True):
         shared.setdefault(look, []).append(part)
     return [
-        LegendEntry(look, _told(parts), sum(len(part.runs) for part in parts))
+        LegendEntry(look, _label(parts), sum(len(part.runs) for part in parts))
         for look, parts in shared.items()
     ]
 
 
-def _told(parts: Sequence[Part]) -> str:
+def _label(parts: Sequence[Part]) -> str:
     if len(parts) == 1:
         return parts[0].label
     if all(part.number is not None for part in parts):

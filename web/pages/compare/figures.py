@@ -87,7 +87,7 @@ class DrawnRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ChartRequest:
     """One requested chart; `part` is its index if runs are divided into charts."""
 
     paths: Key
@@ -105,7 +105,7 @@ class Wanted:
 def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer the chart of one series path, a line for each run that has it."""
     comparison = read_comparison(request, workspace, project)
-    chart = _wanted(request.GET)
+    chart = _requested_chart(request.GET)
     charts = Charts(request, comparison, [chart])
 
     def draw() -> HttpResponse:
@@ -120,7 +120,9 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
 def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer many charts at once; each `figure` is a query of its own."""
     comparison = read_comparison(request, workspace, project)
-    requests = [_wanted(QueryDict(text)) for text in request.GET.getlist("figure")]
+    requests = [
+        _requested_chart(QueryDict(text)) for text in request.GET.getlist("figure")
+    ]
     lines = sum(len(each.paths) for each in requests) * len(comparison.runs)
     check_count("figure", len(requests), lines)
     charts = Charts(request, comparison, requests)
@@ -139,11 +141,11 @@ def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpR
     )
 
 
-def _wanted(parameters: QueryDict) -> Wanted:
+def _requested_chart(parameters: QueryDict) -> ChartRequest:
     paths = tuple(dict.fromkeys(parameters.getlist("path") or [""]))
     if len(paths) > MAX_LINES:
         raise InvalidInput("path", f"must name 1 to {MAX_LINES} series")
-    return Wanted(
+    return ChartRequest(
         paths,
         whole_number(parameters.get("part", "0"), "part"),
         log=parameters.get("own") == "log",
@@ -155,7 +157,10 @@ class Charts:
     """Charts of one comparison, drawn in one way."""
 
     def __init__(
-        self, request: PageRequest, comparison: Comparison, requests: Sequence[Wanted]
+        self,
+        request: PageRequest,
+        comparison: Comparison,
+        requests: Sequence[ChartRequest],
     ) -> None:
         runs = comparison.runs
         self.options = _options(request, comparison.state)
@@ -180,13 +185,13 @@ class Charts:
         paths = {path for each in requests for path in each.paths}
         self.writers = read_writers([run.id for run in runs], paths)
 
-    def version(self, chart: Wanted) -> str:
+    def version(self, chart: ChartRequest) -> str:
         shown = self._shown_in(chart)
         shared = self._shared(chart, shown)
         parameters = (chart.paths, chart.log, str(shown), shared)
         return versioned((self.base, *parameters))
 
-    def draw(self, requests: Sequence[Wanted]) -> list[Figure]:
+    def draw(self, requests: Sequence[ChartRequest]) -> list[Figure]:
         """Read the lines of all that are as fine with a handful of statements."""
         alike: dict[int, list[int]] = defaultdict(list)
         for place, each in enumerate(requests):
@@ -198,7 +203,7 @@ class Charts:
             figures |= zip(places, self._drawn(some, buckets), strict=True)
         return [figures[place] for place in range(len(requests))]
 
-    def _drawn(self, requests: Sequence[Wanted], buckets: int) -> list[Figure]:
+    def _drawn(self, requests: Sequence[ChartRequest], buckets: int) -> list[Figure]:
         count = len(self.drawn)
         paths = list(
             dict.fromkeys(path for each in requests for path in each.drawn(count))
@@ -228,7 +233,7 @@ class Charts:
         return figures
 
     def _shared(
-        self, chart: Wanted, shown: Sequence[int]
+        self, chart: ChartRequest, shown: Sequence[int]
     ) -> list[tuple[str, list[int]]]:
         """Return the runs in which several logged to it at once, and their ranks."""
         found = []
@@ -242,11 +247,11 @@ class Charts:
                 found.append((each.name, [writer.rank for writer in shared[0]]))
         return found
 
-    def _shown_in(self, chart: Wanted) -> Sequence[int]:
+    def _shown_in(self, chart: ChartRequest) -> Sequence[int]:
         """Return the places of the runs in a chart, if others have charts of their own."""
         return self.divisions.shown_in(chart.part, len(self.drawn))
 
-    def _overlaid(self, found: ChartLines, chart: Wanted) -> Figure:
+    def _overlaid(self, found: ChartLines, chart: ChartRequest) -> Figure:
         """Draw the runs that are in this chart, as high as those of the others."""
         options, shown = self.options, self._shown_in(chart)
         log = options.log != chart.log

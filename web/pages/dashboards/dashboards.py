@@ -73,7 +73,7 @@ def board_context(request: PageRequest, dashboard: Any) -> dict[str, Any]:
         "dashboard": dashboard,
         "project": dashboard.project,
         "board": board,
-        "runs_said": _runs_said(request.actor, dashboard.project, board),
+        "runs_said": _run_set_label(request.actor, dashboard.project, board),
         "may_edit": may_edit(request.actor, dashboard.project),
         "frames": [
             frame_of(widget, widget.run_set or board.run_set, audience)
@@ -93,14 +93,14 @@ def audience_of(request: PageRequest, dashboard: Any) -> Audience:
     return Audience(request.actor, dashboard.project, address, picture)
 
 
-def _runs_said(actor: Actor, project: Any, board: Board) -> str:
+def _run_set_label(actor: Actor, project: Any, board: Board) -> str:
     """Hide the query or view from visitors by share link: it may name parameters."""
     frozen = frozen_for(actor)
     if frozen is not None:
-        return said_of(RunSet(runs=tuple(frozen.run_ids)))
+        return run_set_text(RunSet(runs=tuple(frozen.run_ids)))
     if actor.grant is not None:
         order = "" if board.run_set.view else RunSet().order
-        return said_of(
+        return run_set_text(
             replace(board.run_set, view=None, query="", projects=(), order=order)
         )
     if board.run_set.view is not None:
@@ -109,10 +109,10 @@ def _runs_said(actor: Actor, project: Any, board: Board) -> str:
             return gettext("a view that is gone")
         template = gettext("the first %(count)s runs of the view “%(view)s”")
         return template % {"count": board.run_set.first, "view": view.name}
-    return said_of(board.run_set)
+    return run_set_text(board.run_set)
 
 
-def said_of(run_set: RunSet) -> str:
+def run_set_text(run_set: RunSet) -> str:
     """Describe a run set in a few words."""
     if run_set.runs is not None:
         count = len(run_set.runs)
@@ -182,7 +182,7 @@ def _page(
 def _create(request: PageRequest, project: Any) -> HttpResponse:
     is_example = "example" in request.POST
     board = example_board(project) if is_example else Board()
-    ids = _asked_runs(request.POST.get("runs", ""))
+    ids = _requested_runs(request.POST.get("runs", ""))
     if ids:
         known = tuple(run.id for run in runs_beside(request.actor, project, ids))
         board = Board(run_set=RunSet(runs=known), widgets=board.widgets)
@@ -193,7 +193,7 @@ def _create(request: PageRequest, project: Any) -> HttpResponse:
 
 def _list_page(request: PageRequest, project: Any, *, error: str = "") -> HttpResponse:
     typed = request.POST if request.method == "POST" else request.GET
-    runs = runs_beside(request.actor, project, _asked_runs(typed.get("runs", "")))
+    runs = runs_beside(request.actor, project, _requested_runs(typed.get("runs", "")))
     context = {
         "project": project,
         "tab": "dashboards",
@@ -225,6 +225,6 @@ def _card(summary: DashboardSummary) -> dict[str, Any]:
     }
 
 
-def _asked_runs(text: str) -> list[UUID]:
+def _requested_runs(text: str) -> list[UUID]:
     ids = [as_id(part.strip()) for part in text.split(",")[:MAX_RUNS]]
     return [run_id for run_id in ids if run_id is not None]

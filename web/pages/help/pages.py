@@ -40,7 +40,7 @@ def help_page(request: HttpRequest, page: str = "") -> HttpResponse:
         path /= INDEX
     if not os.path.isfile(path):  # noqa: PTH113
         raise NotFound("page")
-    return _answer(request, page, path)
+    return _response(request, page, path)
 
 
 def _path_of(page: str) -> Path:
@@ -52,7 +52,7 @@ def _path_of(page: str) -> Path:
     return path
 
 
-def _answer(request: HttpRequest, page: str, path: Path) -> HttpResponse:
+def _response(request: HttpRequest, page: str, path: Path) -> HttpResponse:
     status = path.stat()
     etag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
     response = get_conditional_response(request, etag=etag)

@@ -44,7 +44,7 @@ class LadderForm:
     is_ready: bool = False
 
     @property
-    def wanted(self) -> list[RungRequest]:
+    def requests(self) -> list[RungRequest]:
         return [RungRequest(str(row.run_id), row.note) for row in self.rows]
 
     def refused(self, why: str) -> LadderForm:

@@ -179,7 +179,7 @@ def edit(request: PageRequest, ladder_id: UUID) -> HttpResponse:
     form = read_form(request.POST, found.project)
     if form.is_ready:
         try:
-            arrange_ladder(found, form.name, form.wanted)
+            arrange_ladder(found, form.name, form.requests)
         except (InvalidInput, NotFound) as refusal:
             found.refresh_from_db()
             form = form.refused(str(refusal))
@@ -205,7 +205,7 @@ def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     form = read_form(request.POST, found)
     if form.is_ready:
         try:
-            made = create_ladder(found, form.name, form.wanted)
+            made = create_ladder(found, form.name, form.requests)
         except (InvalidInput, NotFound) as refusal:
             form = form.refused(str(refusal))
         else:

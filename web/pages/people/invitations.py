@@ -41,7 +41,9 @@ def send(request: PageRequest, workspace: str) -> HttpResponse:
     form = InviteForm()
     try:
         form = read_invite_form(request.POST)
-        secret = invite(found, _wanted(request, found, form), audit_context(request))
+        secret = invite(
+            found, _invitation_request(request, found, form), audit_context(request)
+        )
     except InvalidInput as error:
         context = {**members_context(request, found, form), "error": error}
         status = HTTPStatus.BAD_REQUEST
@@ -67,7 +69,7 @@ def revoke(request: PageRequest, workspace: str, invitation_id: int) -> HttpResp
 
 
 # Any: a row of the workspaces table, which pages do not import.
-def _wanted(
+def _invitation_request(
     request: PageRequest, workspace: Any, form: InviteForm
 ) -> InvitationRequest:
     role = role_named(form.role)

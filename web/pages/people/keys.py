@@ -61,7 +61,7 @@ def keys(request: PageRequest) -> HttpResponse:
 @signed_in
 def revoke(request: PageRequest, key_id: int) -> HttpResponse:
     revoke_key(own_key(request.actor, key_id), audit_context(request))
-    _tell_revoked(request)
+    _confirm_revoked(request)
     return redirect("keys")
 
 
@@ -79,7 +79,7 @@ def revoke_in_workspace(
 ) -> HttpResponse:
     key = key_of_workspace(request.actor, workspace, key_id)
     revoke_key(key, audit_context(request))
-    _tell_revoked(request)
+    _confirm_revoked(request)
     return redirect("workspace-keys", workspace)
 
 
@@ -138,5 +138,5 @@ def _own_page(
     return render(request, "people/keys.html", context, status=status)
 
 
-def _tell_revoked(request: PageRequest) -> None:
+def _confirm_revoked(request: PageRequest) -> None:
     tell(request, gettext("API key revoked. Clients with this key lose access."))

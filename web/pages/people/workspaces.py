@@ -81,7 +81,9 @@ def settings(request: PageRequest, workspace: str) -> HttpResponse:
     if request.method != "POST":
         return _page(request, found)
     try:
-        change_workspace(found, _wanted(request.POST), audit_context(request))
+        change_workspace(
+            found, _workspace_request(request.POST), audit_context(request)
+        )
     except InvalidInput as error:
         return _page(request, found, error=error)
     tell(request, gettext("Saved."))
@@ -107,7 +109,7 @@ def _require_typed(typed: str, name: str) -> None:
         raise InvalidInput("the typed name", "must be the name of the workspace")
 
 
-def _wanted(data: QueryDict) -> WorkspaceRequest:
+def _workspace_request(data: QueryDict) -> WorkspaceRequest:
     days = data.get("retention_days", "").strip()
     return WorkspaceRequest(
         name=data.get("name", ""),

@@ -43,7 +43,7 @@ def new_rule(request: PageRequest, workspace: str, project: str) -> HttpResponse
     if not may_comment(request.actor):
         raise NotAllowed("create rules")
     if request.method != "POST":
-        return _page(request, found, typed=_asked(request))
+        return _page(request, found, typed=_from_query(request))
     fields = _typed(request)
     try:
         if "test" in request.POST:
@@ -118,7 +118,7 @@ def _typed(request: PageRequest) -> RuleRequest:
     return _read(request.POST)
 
 
-def _asked(request: PageRequest) -> RuleRequest:
+def _from_query(request: PageRequest) -> RuleRequest:
     """Return the form's values from the address, such as a metric from a run's page."""
     return _read(request.GET) if request.GET else USUAL
 

@@ -25,8 +25,8 @@ from tracker.access.objects import (
     settleable_thread,
 )
 from tracker.actions.report_comments import (
-    add_answer,
     add_comment,
+    add_reply,
     change_comment,
     delete_comment,
     reopen_thread,
@@ -74,7 +74,7 @@ def _discussed(request: PageRequest, report: Any) -> DiscussedReport:
 def answer(request: PageRequest, report_id: UUID, comment_id: int) -> HttpResponse:
     comment = readable_comment(request.actor, report_id, comment_id)
     discussed, region = _place(request, comment)
-    made = add_answer(
+    made = add_reply(
         comment,
         request.POST.get("text", ""),
         user_id=request.actor.user_id,

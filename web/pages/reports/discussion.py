@@ -105,7 +105,7 @@ class DiscussedReport:
         return [
             IndexEntry(
                 key,
-                told_of(self.passage(key)),
+                passage_name(self.passage(key)),
                 sum(thread.count for thread in threads),
                 sum(thread.resolved_at is None for thread in threads),
             )
@@ -152,7 +152,7 @@ def region_html(
     }
     if region not in (WHOLE, EARLIER):
         passage = discussed.passage(region)
-        context |= {"passage": passage, "told": told_of(passage)}
+        context |= {"passage": passage, "told": passage_name(passage)}
     name = {WHOLE: "_remarks_whole", EARLIER: "_remarks_earlier"}.get(
         region, "_remarks"
     )
@@ -196,7 +196,7 @@ def discussed_html(
     return format_html_join("", "{}", ((shown(*pair),) for pair in pairs))
 
 
-def told_of(passage: Passage) -> str:
+def passage_name(passage: Passage) -> str:
     """Return the name of a passage: its beginning, or a widget's kind and title."""
     words = passage.words
     if passage.kind == WIDGET_KIND:

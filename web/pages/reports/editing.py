@@ -90,7 +90,7 @@ def widget(request: PageRequest, report_id: UUID) -> HttpResponse:
     """
     report = editable_report(request.actor, report_id)
     key = request.GET.get("block", "")
-    source, described, run_set, kind = _asked(request, report, key)
+    source, described, run_set, kind = _requested(request, report, key)
     if request.method != "POST":
         context = {
             "project": report.project,
@@ -117,7 +117,7 @@ def widget(request: PageRequest, report_id: UUID) -> HttpResponse:
     return trigger_client_event(response, "dialog-done")
 
 
-def _asked(
+def _requested(
     request: PageRequest, report: Any, key: str
 ) -> tuple[str, Widget, RunSet, Kind]:
     """Return the widget to edit, or a new one of the requested kind."""

@@ -68,7 +68,7 @@ def comments(request: PageRequest, run_id: UUID) -> HttpResponse:
 def answer(request: PageRequest, run_id: UUID, run_comment_id: int) -> HttpResponse:
     comment = readable_run_comment(request.actor, run_id, run_comment_id)
     text = request.POST.get("text", "")
-    made = run_comments.add_answer(comment, text, user_id=request.actor.user_id)
+    made = run_comments.add_reply(comment, text, user_id=request.actor.user_id)
     return _changed(request, comment.run, f"comment-{made.id}")
 
 

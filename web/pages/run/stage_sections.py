@@ -25,7 +25,7 @@ from web.pages.run.unanswered_rules import (
     ElsewhereGroup,
     UnansweredGroup,
     by_what_is_missing,
-    by_what_would_answer,
+    group_by_missing_data,
     of_gpus,
     of_others,
 )
@@ -102,7 +102,9 @@ class StageSection:
 
     @property
     def unanswered(self) -> list[UnansweredGroup]:
-        return by_what_would_answer(self.diagnosis.unanswered) if self.diagnosis else []
+        return (
+            group_by_missing_data(self.diagnosis.unanswered) if self.diagnosis else []
+        )
 
     @property
     def hint(self) -> UnansweredGroup | None:

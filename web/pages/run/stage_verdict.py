@@ -8,7 +8,7 @@ from tracker.diagnosis.breakdown.categories import LOSSES, shares
 from tracker.queries.diagnoses.diagnoses import StageDiagnosis
 from tracker.queries.diagnoses.time_breakdowns import LABELS
 from tracker.queries.runs.verdicts import is_enough
-from web.pages.run.unanswered_rules import UnansweredGroup, by_what_would_answer
+from web.pages.run.unanswered_rules import UnansweredGroup, group_by_missing_data
 
 # A loss of this part of a stage's time is worth a word.
 NOTABLE_LOSS = 0.10
@@ -43,7 +43,7 @@ class StageVerdict:
 
 
 def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:
-    unanswered = by_what_would_answer(diagnosis.unanswered)
+    unanswered = group_by_missing_data(diagnosis.unanswered)
     return StageVerdict(
         healthy=len(diagnosis.healthy),
         answered=len(diagnosis.healthy) + len({f.rule for f in diagnosis.findings}),

@@ -33,7 +33,7 @@ class ElsewhereGroup:
     rules: tuple[RuleElsewhere, ...]
 
 
-def by_what_would_answer(rules: Iterable[UnansweredRule]) -> list[UnansweredGroup]:
+def group_by_missing_data(rules: Iterable[UnansweredRule]) -> list[UnansweredGroup]:
     """Group rules, the largest group first; one of a kind stay in their order."""
     found: dict[tuple[tuple[str, ...], str], list[UnansweredRule]] = {}
     for rule in rules:

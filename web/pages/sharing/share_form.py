@@ -56,7 +56,7 @@ class ShareForm:
     parts: frozenset[Part] = frozenset()
     is_frozen: bool = False
 
-    def wanted(self, now: datetime, frozen: Frozen | None = None) -> LinkRequest:
+    def request(self, now: datetime, frozen: Frozen | None = None) -> LinkRequest:
         return LinkRequest(
             kind=self.kind,
             of=self.of,

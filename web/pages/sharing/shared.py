@@ -66,13 +66,13 @@ def shared_page(request: HttpRequest, secret: str, rest: str) -> HttpResponseBas
         member_address=_member_address(request, opened, base),
     )
     with _addresses_below(base):
-        response = _answer(request, opened, f"/{rest}")
+        response = _response(request, opened, f"/{rest}")
     if _is_page(request, response):
         note_opening(opened)
     return _private(response)
 
 
-def _answer(request: HttpRequest, opened: OpenedLink, path: str) -> HttpResponseBase:
+def _response(request: HttpRequest, opened: OpenedLink, path: str) -> HttpResponseBase:
     try:
         page = resolve(path)
         if not opens(page.view_name, opened.parts):

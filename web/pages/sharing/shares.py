@@ -74,7 +74,7 @@ def shares(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         secret = make_link(
             found,
             request.actor,
-            form.wanted(timezone.now(), frozen),
+            form.request(timezone.now(), frozen),
             address=client_address(request),
         )
     except InvalidInput as error:

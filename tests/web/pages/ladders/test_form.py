@@ -48,7 +48,7 @@ def test_save_is_ready_with_everything_typed(press, runs):
     form = press("save")
 
     assert form.is_ready
-    assert [(rung.run, rung.note) for rung in form.wanted] == [
+    assert [(rung.run, rung.note) for rung in form.requests] == [
         (str(runs[0].id), "first"),
         (str(runs[1].id), "second"),
         (str(runs[2].id), "third"),

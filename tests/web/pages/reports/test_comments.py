@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from tests.builders import make_member
 from tests.web.payloads import PAYLOADS
-from tracker.actions.report_comments import add_answer, add_comment, resolve_thread
+from tracker.actions.report_comments import add_comment, add_reply, resolve_thread
 from tracker.actions.reports import create_report, save_draft, save_version
 from tracker.models import ReportComment, Role
 from tracker.queries.reports.comments import threads_of
@@ -292,7 +292,7 @@ def test_a_comment_of_another_report_is_nowhere(visitor, member, project, report
 
 
 def test_only_the_first_of_a_thread_is_resolved(visitor, member, report):
-    answer = add_answer(
+    answer = add_reply(
         say(report, member), "x", user_id=member.user_id, version=report.version
     )
 
@@ -303,7 +303,7 @@ def test_a_deleted_comment_is_neither_changed_nor_deleted_again(
     visitor, member, report
 ):
     thread = say(report, member)
-    add_answer(thread, "x", user_id=member.user_id, version=1)
+    add_reply(thread, "x", user_id=member.user_id, version=1)
     do(visitor, "delete", thread)
 
     assert do(visitor, "edit", thread, "back").status_code == 404
@@ -422,7 +422,7 @@ def test_one_statement_reads_all_threads(
 ):
     for _ in range(30):
         thread = say(report, member, passage=about(report))
-        add_answer(thread, "x", user_id=member.user_id, version=1)
+        add_reply(thread, "x", user_id=member.user_id, version=1)
 
     with django_assert_max_num_queries(12):
         shown = page(visitor, report)

@@ -13,7 +13,7 @@ from web.pages.run.stage_sections import StageSection, why_cleared
 from web.pages.run.stage_verdict import verdict_of
 from web.pages.run.unanswered_rules import (
     by_what_is_missing,
-    by_what_would_answer,
+    group_by_missing_data,
     of_gpus,
 )
 
@@ -42,7 +42,7 @@ def test_rules_are_grouped_by_the_lines_that_would_answer_them():
         lacking("late", STEP),
     ]
 
-    groups = by_what_would_answer(rules)
+    groups = group_by_missing_data(rules)
 
     assert [(g.codes, [rule.name for rule in g.rules]) for g in groups] == [
         ((LOADER,), ["waits", "slow", "late"]),
@@ -55,7 +55,7 @@ def test_rules_are_grouped_by_the_lines_that_would_answer_them():
 def test_a_group_without_code_has_advice():
     short = Lack("", TOO_SHORT, "", "Let it run.")
 
-    groups = by_what_would_answer([lacking("idle", short), lacking("waits", STEP)])
+    groups = group_by_missing_data([lacking("idle", short), lacking("waits", STEP)])
 
     assert [(g.codes, g.advice) for g in groups] == [
         ((), "Let it run."),

@@ -55,7 +55,7 @@ def read_project_members(
     request: ApiRequest, workspace: str, project: str
 ) -> HttpResponse:
     """Everyone with access to the project; for those who manage it."""
-    return _answer(shared_project(request.auth, workspace, project))
+    return _response(shared_project(request.auth, workspace, project))
 
 
 @router.post(
@@ -70,7 +70,7 @@ def write_project_member(
     found = shared_project(request.auth, workspace, project)
     member = member_to_add(found, body.who)
     set_project_role(found, member, role_named(body.role), audit_context(request))
-    return _answer(found)
+    return _response(found)
 
 
 @router.delete(
@@ -85,7 +85,7 @@ def delete_project_member(
     found = shared_project(request.auth, workspace, project)
     member = member_of_project(found, member_id)
     remove_project_member(found, member, audit_context(request))
-    return _answer(found)
+    return _response(found)
 
 
 @router.put(
@@ -99,11 +99,11 @@ def write_access(
     """Open the project to the whole workspace, or only to chosen members."""
     found = shared_project(request.auth, workspace, project)
     set_project_open(found, audit_context(request), is_open=body.is_open)
-    return _answer(shared_project(request.auth, workspace, project))
+    return _response(shared_project(request.auth, workspace, project))
 
 
 # Any: a row of the projects table, which endpoints do not import.
-def _answer(project: Any) -> HttpResponse:
+def _response(project: Any) -> HttpResponse:
     rows = project_members(project)
     members: list[Json] = [
         {

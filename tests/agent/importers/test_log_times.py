@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from seamark.importers.moments import (
+from seamark.importers.log_times import (
     PUT_BACK,
     LogTimes,
     UnknownZone,

@@ -13,8 +13,8 @@ from django.http import UnreadablePostError
 from django.test import RequestFactory
 
 from tracker.errors import TooSlow, Unavailable
-from tracker.server import arrival, body_timeouts
-from tracker.server.arrival import UNFINISHED, Arrivals, Lingering, Reading
+from tracker.server import body_reader, body_timeouts
+from tracker.server.body_reader import UNFINISHED, Arrivals, Lingering, Reading
 from tracker.server.body_timeouts import Places
 
 CONTENT = bytes(range(256)) * 5_000
@@ -164,7 +164,7 @@ def test_what_comes_slowly_but_fast_enough_is_not(monkeypatch):
 def test_slow_bodies_of_one_sender_leave_places_for_others():
     waiting = arrivals()
     # As many as can be waited for or abandoned; more would block a fast slot.
-    count = 2 + arrival.ABANDONED_AT_ONCE // 2
+    count = 2 + body_reader.ABANDONED_AT_ONCE // 2
     with slow_ones(waiting, count) as came:
         for _ in range(10):
             assert read(waiting) == CONTENT
@@ -202,8 +202,8 @@ def test_a_place_is_taken_until_its_thread_is_free():
     waiting = arrivals(quick=(1, 1), slow=(0, 0))
     stream = Stalled()
     request = request_with(stream)
-    for place in range(arrival.ABANDONED_AT_ONCE // 2):
-        assert arrival._abandoned.take("slow"), place
+    for place in range(body_reader.ABANDONED_AT_ONCE // 2):
+        assert body_reader._abandoned.take("slow"), place
     try:
         with pytest.raises(TooSlow):
             waiting.read(request, 9, "slow")
@@ -213,8 +213,8 @@ def test_a_place_is_taken_until_its_thread_is_free():
         assert request.META[UNFINISHED].wait(30)
         assert waiting._quick.take("quick", 30)
     finally:
-        for _ in range(arrival.ABANDONED_AT_ONCE // 2):
-            arrival._abandoned.give_back("slow")
+        for _ in range(body_reader.ABANDONED_AT_ONCE // 2):
+            body_reader._abandoned.give_back("slow")
 
 
 def test_an_answer_ends_no_sooner_than_the_reading():

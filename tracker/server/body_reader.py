@@ -4,7 +4,7 @@ granian's read call blocks until the requested bytes have arrived; it has no tim
 cannot be interrupted. A separate thread makes the call while the request thread watches
 the clock. A response sent before the call returns must stay open until it does
 (`Lingering`). Bodies from clients that always send at once are read without a second
-thread (`tracker/server/regulars.py`).
+thread (`tracker/server/fast_clients.py`).
 
 A body that has not arrived within 0.25 s is slow. Slow bodies have their own slots,
 limited per sender, so that they cannot block quick ones.
@@ -25,8 +25,8 @@ from django.http import HttpRequest
 from tracker.errors import TooSlow, Unavailable
 from tracker.server import body_timeouts
 from tracker.server.body_timeouts import Places, Stream, as_it_comes, deserved_seconds
+from tracker.server.fast_clients import FastClients, ReadingHere
 from tracker.server.processes import ABANDONED_AT_ONCE
-from tracker.server.regulars import ReadingHere, Regulars
 from tracker.server.statements import database
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Arrivals:
     def __init__(self, quick: Places, slow: Places, *, wait_seconds: float) -> None:
         self._quick, self._slow = quick, slow
         self._wait_seconds = wait_seconds
-        self._regulars = Regulars()
+        self._regulars = FastClients()
 
     def read(
         self,

@@ -15,38 +15,38 @@ WINDOW_SECONDS = 2.0
 NEWEST_SHARE = 0.05
 
 
-class Crowd:
+class Concurrency:
     """The number of running batches over time; all times in seconds of one clock."""
 
     def __init__(self, now: float) -> None:
         self.at_work = 0
-        self._wanted = 0.0
+        self._needed = 0.0
         self._mean_seconds = 0.0
         self._as_of = now
 
-    def wanted_threads(self, now: float) -> float:
+    def needed_threads(self, now: float) -> float:
         """Return the average number of threads that batches needed recently."""
         share = math.exp(-max(0.0, now - self._as_of) / WINDOW_SECONDS)
-        self._wanted = self._wanted * share + self.at_work * (1.0 - share)
+        self._needed = self._needed * share + self.at_work * (1.0 - share)
         self._as_of = now
-        return self._wanted
+        return self._needed
 
     def begin(self, now: float) -> None:
-        self.wanted_threads(now)
+        self.needed_threads(now)
         self.at_work += 1
 
     def end(self, began: float, now: float) -> None:
-        self.wanted_threads(now)
+        self.needed_threads(now)
         self.at_work -= 1
         self._mean_seconds += NEWEST_SHARE * (now - began - self._mean_seconds)
 
     def leave(self, now: float) -> None:
         """Stop counting a running batch while it waits for its client."""
-        self.wanted_threads(now)
+        self.needed_threads(now)
         self.at_work -= 1
 
-    def turn_away(self, now: float) -> None:
+    def reject(self, now: float) -> None:
         """Count a batch that was rejected at once."""
-        self.wanted_threads(now)
+        self.needed_threads(now)
         self.at_work -= 1
-        self._wanted += self._mean_seconds / WINDOW_SECONDS
+        self._needed += self._mean_seconds / WINDOW_SECONDS

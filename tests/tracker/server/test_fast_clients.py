@@ -12,10 +12,10 @@ from django.http import UnreadablePostError
 from django.test import RequestFactory
 
 from tracker.errors import TooSlow
-from tracker.server import arrival, body_timeouts, regulars
-from tracker.server.arrival import UNFINISHED, Arrivals
+from tracker.server import body_reader, body_timeouts, fast_clients
+from tracker.server.body_reader import UNFINISHED, Arrivals
 from tracker.server.body_timeouts import Places
-from tracker.server.regulars import QUICK_IN_A_ROW, Regulars
+from tracker.server.fast_clients import QUICK_IN_A_ROW, FastClients
 
 CONTENT = bytes(range(256)) * 1_000
 
@@ -136,13 +136,13 @@ def test_one_for_which_there_is_no_place_is_given_up_once_more_of_it_comes(waiti
     waiting._slow = Places(0, 0)
     stream = Stalled(after=1)
     thread, came = read_apart(waiting, stream)
-    moved(arrival._abandoned)
+    moved(body_reader._abandoned)
     assert not waiting._quick._taken
     stream.goes_on.set()
     thread.join()
 
     assert [type(one) for one in came] == [TooSlow]
-    assert not arrival._abandoned._taken
+    assert not body_reader._abandoned._taken
 
 
 def test_one_that_drips_is_given_up_when_its_time_is_over(waiting, monkeypatch):
@@ -170,8 +170,8 @@ def test_what_breaks_off_gives_its_place_back(waiting):
 
 
 def test_strangers_are_remembered_up_to_a_number(monkeypatch):
-    monkeypatch.setattr(regulars, "MAX_REMEMBERED", 3)
-    known = Regulars()
+    monkeypatch.setattr(fast_clients, "MAX_REMEMBERED", 3)
+    known = FastClients()
     for name in range(10):
         for _ in range(QUICK_IN_A_ROW):
             known.note(name, was_quick=True)
@@ -182,8 +182,8 @@ def test_strangers_are_remembered_up_to_a_number(monkeypatch):
 
 def test_the_thread_that_looks_after_readings_ends_and_begins_again(monkeypatch):
     monkeypatch.setattr(body_timeouts, "QUICK_SECONDS", 0.01)
-    monkeypatch.setattr(regulars, "IDLE_SECONDS", 0.0)
-    monkeypatch.setattr(regulars, "_watch", watch := regulars._Watch())
+    monkeypatch.setattr(fast_clients, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(fast_clients, "_watch", watch := fast_clients._Watch())
     waiting = Arrivals(Places(4, 3), Places(4, 2), wait_seconds=0.01)
     for _ in range(3):
         for _ in range(QUICK_IN_A_ROW):

@@ -30,7 +30,7 @@ _FAILURES_BEFORE_REMAKING = 3
 MEASURED, SILENT = "measured", "does not answer"
 
 
-class Turns:
+class ScheduledProbe:
     """Creates a probe on its first turn, and runs it within its CPU limit."""
 
     def __init__(
@@ -155,22 +155,22 @@ class Turns:
 class OwnThread:
     """Runs a probe that may block in a separate thread."""
 
-    def __init__(self, turns: Turns, logbook: Logbook) -> None:
-        self.turns = turns
+    def __init__(self, probe: ScheduledProbe, logbook: Logbook) -> None:
+        self.probe = probe
         self._logbook = logbook
         self._number = -1
         self._is_ending = False
-        self.background = Background(f"seamark-{turns.name}", self._turn)
+        self.background = Background(f"seamark-{probe.name}", self._turn)
 
     def stop(self, seconds: float) -> None:
         self._is_ending = True
         if self.background.stop(seconds):
-            self.turns.close()
+            self.probe.close()
 
     def _turn(self) -> float:
         now = time.monotonic()
         if self._logbook.is_open and not self._is_ending:
             self._number = self._logbook.number(now, self._number)
-            self.turns.take(now, self._number)
+            self.probe.take(now, self._number)
         # No early wake-ups: each may interrupt the training.
-        return max(0.0, now + self.turns.rest(now) - time.monotonic())
+        return max(0.0, now + self.probe.rest(now) - time.monotonic())

@@ -19,7 +19,7 @@ from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import make_sample_run
 from tracker.actions.findings import bring_back, dismiss
-from tracker.actions.gathering import EVERY_SOURCE, gather_everything, is_gathered
+from tracker.actions.run_summaries import EVERY_SOURCE, gather_everything, is_gathered
 from tracker.actions.tags import change_tags
 from tracker.actor import Actor
 from tracker.integrity.repair import repair

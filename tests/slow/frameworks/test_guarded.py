@@ -5,10 +5,10 @@ import logging
 import pytest
 
 from seamark.errors import UnsupportedValue
-from seamark.frameworks.quiet import quiet
+from seamark.frameworks.guarded import guarded
 
 
-@quiet
+@guarded
 def fail(error):
     raise error
 

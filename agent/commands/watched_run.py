@@ -44,7 +44,7 @@ def opened(settings: Settings, tags: list[str]) -> Run:
     return run
 
 
-def tell_json(settings: Settings, **more: object) -> None:
+def print_json(settings: Settings, **more: object) -> None:
     """Print the run's names to standard error, apart from the program's output."""
     names = {
         "run": settings.run,

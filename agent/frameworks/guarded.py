@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 Given = ParamSpec("Given")
 
 
-def quiet(method: Callable[Given, None]) -> Callable[Given, None]:
+def guarded(method: Callable[Given, None]) -> Callable[Given, None]:
     """Log exceptions of a method instead of raising them; AgentError is raised."""
 
     @functools.wraps(method)

@@ -13,9 +13,9 @@ from subprocess import PIPE
 
 import pytest
 
-from seamark.probes import files, held_reads
+from seamark.probes import files, gil_reads
 from seamark.probes.files import KernelFile, read_at_once, read_briefly
-from seamark.probes.held_reads import Quickness, devices_of, is_kernels_own, read_at
+from seamark.probes.gil_reads import Quickness, devices_of, is_kernels_own, read_at
 from seamark.probes.processes import (
     count_open_files,
     parse_state,
@@ -24,7 +24,7 @@ from seamark.probes.processes import (
 )
 
 pytestmark = pytest.mark.skipif(
-    not held_reads.is_proc_kernels_own(), reason="no /proc of the kernel's own"
+    not gil_reads.is_proc_kernels_own(), reason="no /proc of the kernel's own"
 )
 
 MOUNTS = b"""\
@@ -65,7 +65,7 @@ def freed(monkeypatch):
 def clock(monkeypatch, *seconds):
     """Let reads take so long, one after the other."""
     times = iter([time for each in seconds for time in (0.0, each)])
-    monkeypatch.setattr(held_reads, "perf_counter", lambda: next(times))
+    monkeypatch.setattr(gil_reads, "perf_counter", lambda: next(times))
 
 
 def test_only_file_systems_that_are_the_kernels_own_count():
@@ -217,15 +217,15 @@ def test_what_is_slow_is_read_as_any_other(freed, monkeypatch):
 
 
 def test_where_libraries_cannot_be_called_all_is_read_as_ever(freed, monkeypatch):
-    monkeypatch.setattr(held_reads, "_library", lambda: None)
-    held_reads.is_proc_kernels_own.cache_clear()
+    monkeypatch.setattr(gil_reads, "_library", lambda: None)
+    gil_reads.is_proc_kernels_own.cache_clear()
     try:
         assert read_at_once("/proc/self/stat")
         assert KernelFile(Path("/proc/meminfo"), waits_for_nobody=True).read()
     finally:
-        held_reads.is_proc_kernels_own.cache_clear()
+        gil_reads.is_proc_kernels_own.cache_clear()
     assert {"open", "read", "pread"} <= {*freed}
 
 
 def test_the_library_is_called_with_the_interpreter_held():
-    assert type(held_reads._library()) is ctypes.PyDLL
+    assert type(gil_reads._library()) is ctypes.PyDLL

@@ -9,7 +9,7 @@ from seamark.capture.relay import PIECE, PIPE_SIZE, Relay, carry_on, is_over, re
 from seamark.capture.tee import CAPACITY, Pending
 
 
-class Heard:
+class RelayedOutput:
     """Reads a relay's copy, and forwards the output itself if the relay is killed."""
 
     def __init__(self, relay: Relay, pending: Pending) -> None:

@@ -24,9 +24,9 @@ from seamark.commands.output import (
     say_json,
     tell,
 )
-from seamark.commands.watched import add_names
+from seamark.commands.watched_run import add_names
 from seamark.errors import AgentError
-from seamark.importers.moments import UnknownZone, to_moment, zone_of
+from seamark.importers.log_times import UnknownZone, to_moment, zone_of
 from seamark.importers.nvidia_query import Clock
 from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading

@@ -26,7 +26,7 @@ MAX_REMEMBERED = 10_000
 IDLE_SECONDS = 60.0
 
 
-class Regulars:
+class FastClients:
     """Clients whose bodies arrive at once, by a name that a client keeps."""
 
     def __init__(self) -> None:
