@@ -492,8 +492,8 @@ class Run:
             return True
         # After SIGTERM the exit code is arbitrary.
         session = self._session
-        is_told = session is not None and session.was_preempted
-        return is_told and isinstance(error, SystemExit)
+        is_preempted = session is not None and session.was_preempted
+        return is_preempted and isinstance(error, SystemExit)
 
     def _print_pending_data(self, folder: Path, *, is_written: bool = True) -> None:
         # One line to explain an incomplete run; the exit code is unchanged.

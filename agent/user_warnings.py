@@ -14,22 +14,22 @@ class Notices:
     """Warnings that a training loop could otherwise repeat at every step."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
 
     def warn(self, cause: str, message: str) -> None:
         """Log the message unless the cause was reported before."""
-        if cause in self._said:
+        if cause in self._reported:
             return
         # Added first: a logging handler may log to the run again.
-        self._said.add(cause)
+        self._reported.add(cause)
         logger.warning(_TEXT if logger.hasHandlers() else _NAMED_TEXT, message)
 
     def inform(self, cause: str, message: str) -> None:
         """Log at info level, once per cause, for events without loss of data."""
-        if cause not in self._said:
-            self._said.add(cause)
+        if cause not in self._reported:
+            self._reported.add(cause)
             logger.info("%s", message)
 
     def forget(self, cause: str) -> None:
         """Allow the cause to be reported again after it was resolved."""
-        self._said.discard(cause)
+        self._reported.discard(cause)

@@ -47,7 +47,7 @@ class Capture:
         self._recorder = recorder
         self._notices = notices
         sources = settings.capture
-        self._wanted = sources - OF_FIRST_RANK if settings.rank else sources
+        self._sources = sources - OF_FIRST_RANK if settings.rank else sources
         self._settings = settings
         self._script = find_script(is_watching=settings.watched is not None)
         self._redact = _Redaction()
@@ -56,7 +56,7 @@ class Capture:
             self._console = Console(self._store_line, self._redact)
         self._signals = Signals() if "signals" in sources else None
         self._tensorboard = _tensorboard_files(settings, recorder, notices)
-        self._is_gathered = False
+        self._is_collected = False
         self._gatherer = Background("seamark-capture", self._turn)
 
     @property
@@ -82,7 +82,7 @@ class Capture:
             self._console.background.ensure()
         if self._tensorboard is not None:
             self._tensorboard.background.ensure()
-        if self._wanted and not self._is_gathered:
+        if self._sources and not self._is_collected:
             self._gatherer.ensure()
 
     def look_for_signals(self) -> None:
@@ -98,7 +98,7 @@ class Capture:
         trace: TracebackType | None,
     ) -> None:
         """Store the exception that ends the process."""
-        if "failure" not in self._wanted:
+        if "failure" not in self._sources:
             return
         with importing():
             from seamark.capture import failure  # noqa: PLC0415 - few processes fail
@@ -126,14 +126,14 @@ class Capture:
             self._console.forget()
 
     def _turn(self) -> float:
-        if not self._is_gathered:
-            self._is_gathered = True
+        if not self._is_collected:
+            self._is_collected = True
             self._collect_facts()
         return _FOR_EVER_SECONDS
 
     def _collect_facts(self) -> None:
         for name, (prefix, facts_of) in make_sources(self._script).items():
-            if name in self._wanted and self._recorder.is_awake:
+            if name in self._sources and self._recorder.is_awake:
                 self._store(prefix, self._facts(name, facts_of))
 
     def _facts(self, name: str, facts_of: Callable[[], Facts]) -> Facts:

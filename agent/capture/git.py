@@ -257,8 +257,8 @@ class Git:
             [self._program, *options, *arguments], with_errors=with_errors
         )
         # If the exit code is unknown, any output counts as success.
-        is_said = self.code is None and answer and not answer.startswith("fatal:")
-        if self.code == 0 or is_said:
+        is_reported = self.code is None and answer and not answer.startswith("fatal:")
+        if self.code == 0 or is_reported:
             return answer
         ended = _TAKEN if self.code is None else f"with exit code {self.code}"
         self.why = f"git {arguments[0]} ended {ended}. {answer if with_errors else ''}"

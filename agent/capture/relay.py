@@ -53,7 +53,7 @@ class Relay:
         self.copy, copied = os.pipe()
         # Written by the relay, read here.
         self._counters = memoryview(mmap.mmap(-1, 3 * _WORD)).cast("Q")
-        self._held = [front.ours]
+        self._descriptors = [front.ours]
         try:
             _prepare_pipe(self.copy, copied)
             self._process = os.fork()
@@ -93,9 +93,9 @@ class Relay:
         """Stop reading; without other readers, the program's writes fail."""
         # Removed first, because a signal handler may call this at any point.
         with contextlib.suppress(IndexError):
-            os.close(self._held.pop())
+            os.close(self._descriptors.pop())
 
-    def wait(self, seconds: float, is_told_to_end: Callable[[], bool]) -> None:
+    def wait(self, seconds: float, is_preempted: Callable[[], bool]) -> None:
         """Wait until all output of the program is forwarded.
 
         Without limit, as the program itself would have waited; for its remaining child
@@ -107,7 +107,7 @@ class Relay:
         with contextlib.suppress(ChildProcessError):
             while not os.waitpid(self._process, os.WNOHANG)[0]:
                 is_late = time.monotonic() > deadline
-                if is_late and (self._has_carried(enough) or is_told_to_end()):
+                if is_late and (self._has_carried(enough) or is_preempted()):
                     return
                 time.sleep(_LOOK_SECONDS)
 
@@ -232,14 +232,14 @@ class _Copy:
         self._counters = counters
         self._waiting: deque[bytes] = deque()
         self._size = 0
-        self._is_wanted = True
+        self._is_needed = True
 
     @property
     def is_behind(self) -> bool:
         return bool(self._waiting)
 
     def put(self, data: bytes) -> None:
-        if not self._is_wanted:
+        if not self._is_needed:
             return
         self._waiting.append(data)
         self._size += len(data)
@@ -264,7 +264,7 @@ class _Copy:
             pass
         except OSError:
             # The reader has ended.
-            self._is_wanted = False
+            self._is_needed = False
             self._waiting.clear()
 
     def finish(self) -> None:

@@ -19,7 +19,7 @@ import threading
 import time
 
 # Signals that schedulers and users send before the end.
-_TOLD = frozenset(
+_PREEMPTION = frozenset(
     getattr(signal, name)
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
     if hasattr(signal, name)
@@ -139,14 +139,14 @@ class Signals:
     def __init__(self) -> None:
         self._come: list[str] = []
         self._seen: set[str] = set()
-        self._told_at = float("-inf")
+        self._preempted_at = float("-inf")
 
     @property
     def was_preempted(self) -> bool:
         """Whether SIGTERM came recently enough to be the cause of the end."""
         # It may have come just now.
         _pipe.read()
-        return time.monotonic() < self._told_at + GRACE_SECONDS
+        return time.monotonic() < self._preempted_at + GRACE_SECONDS
 
     def open(self) -> bool:
         """Start recording; False if other code receives the signals."""
@@ -166,9 +166,9 @@ class Signals:
     def note(self, numbers: bytes) -> None:
         """Record signal numbers; called by the reader of the pipe."""
         if signal.SIGTERM in numbers:
-            self._told_at = time.monotonic()
+            self._preempted_at = time.monotonic()
         for number in dict.fromkeys(numbers):
-            name = signal.Signals(number).name if number in _TOLD else ""
+            name = signal.Signals(number).name if number in _PREEMPTION else ""
             if name and name not in self._seen:
                 self._seen.add(name)
                 self._come.append(name)

@@ -25,7 +25,7 @@ from seamark.commands import (
     up,
     watch,
 )
-from seamark.commands.output import MISUSED, Refusal, say_json, tell
+from seamark.commands.output import MISUSED, Refusal, print_json_rows, tell
 from seamark.commands.parsing import Command, parse
 from seamark.errors import AgentError, CannotRead, InvalidSetting
 
@@ -126,7 +126,7 @@ def _refused(words: Sequence[str], code: str, message: str, exit_code: int) -> i
     # Words after -- belong to the program.
     ours = words[: words.index("--")] if "--" in words else words
     if "--json" in ours:
-        say_json({"error": {"code": code, "message": message}})
+        print_json_rows({"error": {"code": code, "message": message}})
     else:
         tell(message)
     return exit_code

@@ -14,7 +14,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from seamark import commands
-from seamark.commands.output import say, say_json
+from seamark.commands.output import print_json_rows, say
 from seamark.commands.parsing import GENERAL, Parser, options_of, parser_of
 from seamark.errors import AgentError
 from seamark.reading.client import ask
@@ -80,7 +80,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if chosen.shell != "words":
         script = SCRIPTS[chosen.shell]
         if chosen.json:
-            say_json({"shell": chosen.shell, "script": script})
+            print_json_rows({"shell": chosen.shell, "script": script})
         else:
             say(script.rstrip("\n"))
         return 0

@@ -18,8 +18,8 @@ from seamark.commands.output import (
     clean,
     counted,
     painted,
+    print_json_rows,
     say,
-    say_json,
     terminal_width,
 )
 from seamark.commands.server_checks import look_at_server
@@ -52,7 +52,7 @@ def perform(chosen: argparse.Namespace) -> int:
     problems = sum(found.state is State.PROBLEM for found in findings)
     if chosen.json:
         checks = [{**asdict(found), "state": found.state.value} for found in findings]
-        say_json({"ok": not problems, "checks": checks})
+        print_json_rows({"ok": not problems, "checks": checks})
     else:
         for found in findings:
             _show(found)

@@ -20,8 +20,8 @@ from seamark.commands.output import (
     Refusal,
     clean,
     counted,
+    print_json_rows,
     say,
-    say_json,
     tell,
 )
 from seamark.commands.tables import (
@@ -100,7 +100,7 @@ def perform(chosen: argparse.Namespace) -> int:
         row = _attempted(run, chosen, summaries)
         (failed if "code" in row else done).append(row)
     if chosen.json:
-        say_json({"folder": str(chosen.to), "runs": done, "failed": failed})
+        print_json_rows({"folder": str(chosen.to), "runs": done, "failed": failed})
     elif not runs:
         tell("no run matches")
     if failed:

@@ -20,8 +20,8 @@ from seamark.commands.output import (
     Refusal,
     clean,
     counted,
+    print_json_rows,
     say,
-    say_json,
     tell,
 )
 from seamark.commands.watched_run import add_names
@@ -344,7 +344,7 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
     """Print the imported points and the problems; return the exit code."""
     found = settings_words(settings)
     if chosen.json:
-        say_json(
+        print_json_rows(
             {
                 **found,
                 "points": imported.points,

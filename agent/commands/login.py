@@ -14,7 +14,7 @@ import re
 import sys
 from urllib.parse import urlsplit
 
-from seamark.commands.output import MISUSED, Refusal, clean, say, say_json, tell
+from seamark.commands.output import MISUSED, Refusal, clean, print_json_rows, say, tell
 from seamark.errors import CannotRead, InvalidSetting
 from seamark.reading.client import Json, ask, find_tracker
 from seamark.servers import (
@@ -62,13 +62,13 @@ def perform(chosen: argparse.Namespace) -> int:
     server = _prompted_server(chosen)
     try:
         find_tracker(server.url, seconds=SECONDS)
-        caller = who_is(server)
+        caller = fetch_caller(server)
     except CannotRead as error:
         raise _advised(error, server) from error
     path = agent_file(os.environ)
     store_server(path, server)
     if chosen.json:
-        say_json({"url": server.url, "file": str(path), **caller})
+        print_json_rows({"url": server.url, "file": str(path), **caller})
     else:
         say(f"Signed in to {server.url} as {describe(caller)}")
         say(f"The address and the API key are stored in {path}, readable only by you.")
@@ -76,7 +76,7 @@ def perform(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def who_is(server: Server) -> Json:
+def fetch_caller(server: Server) -> Json:
     """Return an API key's user, scope and workspaces; raises CannotRead."""
     return ask(server, "/me", _caller, seconds=SECONDS)
 

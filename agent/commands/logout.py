@@ -10,7 +10,7 @@ import argparse
 import os
 
 from seamark.commands.login import KEYS_PAGE
-from seamark.commands.output import say, say_json
+from seamark.commands.output import print_json_rows, say
 from seamark.servers import agent_file, read_agent_file
 
 HELP = "delete the stored address and API key"
@@ -28,7 +28,7 @@ def perform(chosen: argparse.Namespace) -> int:
     is_there = path.exists()
     path.unlink(missing_ok=True)
     if chosen.json:
-        say_json({"url": url, "file": str(path), "was_stored": is_there})
+        print_json_rows({"url": url, "file": str(path), "was_stored": is_there})
     elif is_there:
         say(f"{path} is deleted.")
         say(

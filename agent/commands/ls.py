@@ -16,9 +16,9 @@ from datetime import datetime
 from seamark.commands.output import (
     MISUSED,
     Refusal,
-    say_csv,
-    say_json,
-    say_table,
+    print_csv,
+    print_json_rows,
+    print_table,
     tell,
     time_text,
 )
@@ -160,7 +160,7 @@ def exact_text(value: object) -> str:
 def _list_projects(chosen: argparse.Namespace) -> None:
     projects = read_projects()
     if chosen.format == "json":
-        say_json({"projects": projects})
+        print_json_rows({"projects": projects})
         return
     cell = _cell_for(chosen)
     rows = [
@@ -186,7 +186,7 @@ def _list_runs(chosen: argparse.Namespace) -> None:
     )
     runs, is_more = found[: chosen.limit], len(found) > chosen.limit
     if chosen.format == "json":
-        say_json({"runs": [run_json(run) for run in runs], "more": is_more})
+        print_json_rows({"runs": [run_json(run) for run in runs], "more": is_more})
         return
     cell = _cell_for(chosen)
     rows = [
@@ -209,7 +209,7 @@ def _list_attributes(chosen: argparse.Namespace) -> None:
     run = read_run(chosen.run, project=chosen.project)
     found = run.attribute_rows(chosen.prefix)
     if chosen.format == "json":
-        say_json({"run": run_json(run), "attributes": found})
+        print_json_rows({"run": run_json(run), "attributes": found})
         return
     _show(
         chosen,
@@ -269,9 +269,9 @@ def _show(
     nothing: str,
 ) -> None:
     if chosen.format == "csv":
-        say_csv(heads, rows)
+        print_csv(heads, rows)
     elif rows:
-        say_table(heads, rows)
+        print_table(heads, rows)
     else:
         tell(nothing)
 

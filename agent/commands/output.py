@@ -48,14 +48,14 @@ def tell(line: str) -> None:
     sys.stderr.flush()
 
 
-def say_json(content: object) -> None:
+def print_json_rows(content: object) -> None:
     """Print one JSON value on one line."""
     # NaN and infinities are strings already; non-ASCII characters are escaped, because
     # the reader may expect any encoding.
     say(json.dumps(content, allow_nan=False))
 
 
-def say_csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table as CSV."""
     # Not escaped for programs.
     shown = clean if sys.stdout.isatty() else str
@@ -65,7 +65,7 @@ def say_csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.writerow([shown(no_formula(cell)) for cell in row])
 
 
-def say_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table, fitted to a terminal by cutting long cells.
 
     Without a terminal nothing is cut: a long cell shifts those after it.

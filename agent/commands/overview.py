@@ -11,8 +11,8 @@ from seamark.commands.output import (
     broken,
     counted,
     painted,
+    print_json_rows,
     say,
-    say_json,
     terminal_width,
 )
 from seamark.commands.parsing import GENERAL, Command
@@ -37,7 +37,7 @@ def perform(chosen: argparse.Namespace, commands: Mapping[str, Command]) -> int:
     waiting = find_waiting(spool_root(os.environ))
     url, server = find_url(os.environ), find_server(os.environ)
     if chosen.json:
-        say_json(
+        print_json_rows(
             {
                 "version": VERSION,
                 "server": url,

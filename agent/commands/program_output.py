@@ -44,19 +44,19 @@ class ProgramOutput:
         for relay in self.relays.values():
             relay.begin()
 
-    def wait(self, is_told_to_end: Callable[[], bool]) -> None:
+    def wait(self, is_preempted: Callable[[], bool]) -> None:
         """Wait until all output of the program is forwarded."""
         for relay in self.relays.values():
-            relay.wait(_LEFT_SECONDS, is_told_to_end)
+            relay.wait(_LEFT_SECONDS, is_preempted)
 
 
 @contextmanager
 def program_output(settings: Settings) -> Iterator[ProgramOutput]:
     """Prepare the capture of a program's output, if it is enabled and possible."""
-    is_wanted = "console" in settings.capture and settings.mode is not Mode.DISABLED
+    is_captured = "console" in settings.capture and settings.mode is not Mode.DISABLED
     outlets = NOWHERE
     try:
-        if is_wanted:
+        if is_captured:
             outlets = find_outlets()
         # All relays start before the first program can write.
         relays = {

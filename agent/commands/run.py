@@ -101,8 +101,8 @@ def perform(chosen: argparse.Namespace) -> int:
         ended_at = time.monotonic()
         output.wait(lambda: any(at > ended_at for at in passed_on.values()))
         failure = describe(code)
-        told_at = passed_on.get(signal.SIGTERM, float("-inf"))
-        end(run, failure, was_told=time.monotonic() < told_at + GRACE_SECONDS)
+        preempted_at = passed_on.get(signal.SIGTERM, float("-inf"))
+        end(run, failure, was_preempted=time.monotonic() < preempted_at + GRACE_SECONDS)
     exit_code = code if code >= 0 else _KILLED - code
     if chosen.json:
         print_json(settings, exit_code=exit_code, failure=failure)
@@ -153,9 +153,9 @@ def _end_by_ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def end(run: Run, failure: str | None, *, was_told: bool) -> None:
+def end(run: Run, failure: str | None, *, was_preempted: bool) -> None:
     """Finish the run with the program's result, as preempted if it got SIGTERM."""
-    if was_told:
+    if was_preempted:
         if failure is not None:
             run.note_failure(failure)
         run.preempt()

@@ -15,8 +15,8 @@ from seamark.commands.login import (
     MAY_WRITE,
     SECONDS,
     describe,
+    fetch_caller,
     normalized,
-    who_is,
 )
 from seamark.errors import CannotRead, InvalidSetting
 from seamark.reading.client import Json, find_tracker, proxy_for
@@ -194,7 +194,7 @@ def _token(environment: Environment, server: Server) -> Iterator[Finding]:
     is_named = named_token(environment) is not None
     source = token_variable(environment) if is_named else "the file"
     try:
-        caller = who_is(server)
+        caller = fetch_caller(server)
     except CannotRead as error:
         advice = f"create one on {server.url}{KEYS_PAGE} and run `seamark login`"
         yield problem(

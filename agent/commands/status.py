@@ -14,7 +14,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from seamark.commands.output import Refusal, clean, say, say_json
+from seamark.commands.output import Refusal, clean, print_json_rows, say
 from seamark.queue import locks
 from seamark.queue.blobs import Blobs
 from seamark.queue.recovery import points_left
@@ -48,7 +48,9 @@ def perform(chosen: argparse.Namespace) -> int:
     root = folder_of(chosen)
     waiting = find_waiting(root)
     if chosen.json:
-        say_json({"folder": str(root), "spools": [asdict(spool) for spool in waiting]})
+        print_json_rows(
+            {"folder": str(root), "spools": [asdict(spool) for spool in waiting]}
+        )
         return 0
     if not waiting:
         say(f"All data is delivered; {root} has no spools.")

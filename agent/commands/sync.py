@@ -22,7 +22,14 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from seamark.commands.output import MISUSED, Refusal, clean, counted, say, say_json
+from seamark.commands.output import (
+    MISUSED,
+    Refusal,
+    clean,
+    counted,
+    print_json_rows,
+    say,
+)
 from seamark.commands.status import find_waiting, folder_of
 from seamark.queue import locks
 from seamark.queue.blobs import Blobs
@@ -115,7 +122,7 @@ def perform(chosen: argparse.Namespace) -> int:
     )
     living = [s for s in find_waiting(root) if s.is_in_use and s.pending_bytes]
     if chosen.json:
-        say_json(
+        print_json_rows(
             {
                 "folder": str(root),
                 "left": [asdict(spool) for spool in left],
@@ -249,7 +256,9 @@ def _discard(root: Path, chosen: argparse.Namespace) -> int:
         for spool in spools:
             _delete(spool)
     if chosen.json:
-        say_json({"folder": str(root), "discarded": [spool.id for spool in spools]})
+        print_json_rows(
+            {"folder": str(root), "discarded": [spool.id for spool in spools]}
+        )
     else:
         for spool in spools:
             say(f"{spool.id} is deleted.")

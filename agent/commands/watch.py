@@ -65,7 +65,7 @@ def perform(chosen: argparse.Namespace) -> int:
         if code is None:
             run[watched] = ENDED
         # Known if a shell started the program and then replaced itself by this one.
-        end(run, None if code is None else describe(code), was_told=False)
+        end(run, None if code is None else describe(code), was_preempted=False)
     if chosen.json:
         print_json(settings)
     return 0

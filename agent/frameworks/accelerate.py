@@ -128,12 +128,12 @@ class SeamarkTracker(GeneralTracker):
         steps = self._opened().steps
         steps.state_facts(_settings(accelerator))
         loaders = accelerator._dataloaders  # noqa: SLF001 - as below
-        if len(loaders) == 1 and not steps.has_stated("batch_size"):
+        if len(loaders) == 1 and not steps.has_reported("batch_size"):
             steps.state_facts(loader_facts(loaders[0]))
         self._is_model_known = bool(accelerator._models)  # noqa: SLF001
         for what, facts in _prepared(accelerator).items():
             # Facts set by `describe` take precedence: they may be more exact.
-            if not steps.has_stated(f"{what}/class"):
+            if not steps.has_reported(f"{what}/class"):
                 steps.state_facts({f"{what}/{name}": v for name, v in facts.items()})
 
     def _opened(self) -> Run:

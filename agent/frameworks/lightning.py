@@ -150,7 +150,7 @@ class SeamarkCallback(Callback):
         self._opened: Run | None = None
         self._profiler: StepProfiler | None = None
         self._batch_size: int | None = None
-        self._is_told_actions = False
+        self._receives_actions = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Support pickles like the logger, without the timing state."""
@@ -180,7 +180,7 @@ class SeamarkCallback(Callback):
         self._profiler = StepProfiler(run_for(given, rank=trainer.global_rank))
         if is_free:
             trainer.profiler = self._profiler
-        self._is_told_actions = is_free
+        self._receives_actions = is_free
 
     @guarded
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
@@ -207,7 +207,7 @@ class SeamarkCallback(Callback):
     ) -> None:
         """Note that training on a batch begins."""
         if self._profiler is not None:
-            if not self._is_told_actions:
+            if not self._receives_actions:
                 self._profiler.clock.arrive()
             self._profiler.begin_batch(count_examples(batch, self._batch_size))
 
@@ -216,7 +216,7 @@ class SeamarkCallback(Callback):
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """With a user's profiler, start the wait for the next batch here."""
-        if self._profiler is not None and not self._is_told_actions:
+        if self._profiler is not None and not self._receives_actions:
             self._profiler.clock.ask()
 
     @guarded
@@ -224,7 +224,7 @@ class SeamarkCallback(Callback):
         """Start the backward phase; manual optimization does not call the profiler."""
         if self._profiler is None or pl_module.automatic_optimization:
             return
-        if self._is_told_actions:
+        if self._receives_actions:
             self._profiler.start(BACKWARD)
 
     @guarded

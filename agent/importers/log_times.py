@@ -59,7 +59,7 @@ class LogTimes:
     def __init__(self, zone: tzinfo | None, problems: Problems) -> None:
         self._zone = zone
         self._problems = problems
-        self._is_told = False
+        self._is_reported = False
         self.last: int | None = None  # microseconds since 1970
 
     def read(self, text: str, line: int) -> int | None:
@@ -70,8 +70,8 @@ class LogTimes:
         # Times increase, except for lines of several GPUs and clock corrections.
         earliest = possible[0] if self.last is None else self.last - _BACK
         moment = next((one for one in possible if one >= earliest), possible[0])
-        if moment != possible[0] and not self._is_told:
-            self._is_told = True
+        if moment != possible[0] and not self._is_reported:
+            self._is_reported = True
             self._problems.add(PUT_BACK, line)
         self.last = moment
         return moment

@@ -36,8 +36,8 @@ def resumed_at(
     # The start of the current attempt of a SLURM job: earlier scripts of the job belong
     # to the same attempt.
     started = _count(environment, "SLURM_JOB_START_TIME")
-    is_told = requeues and 0 < started < now
-    return round((started if is_told else now) * 1_000_000)
+    is_known = requeues and 0 < started < now
+    return round((started if is_known else now) * 1_000_000)
 
 
 def process_start(now: float) -> float:

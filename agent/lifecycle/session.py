@@ -457,8 +457,10 @@ def _open_spool(
             if reason is not None:
                 _warn_of_fallback_folder(settings.spool, reason, opened.spool, notices)
             # The server's files were not read, so a server may be configured.
-            is_asked = environment is os.environ
-            return opened._replace(knows_server=opened.knows_server or not is_asked)
+            is_own_environment = environment is os.environ
+            return opened._replace(
+                knows_server=opened.knows_server or not is_own_environment
+            )
     notices.warn("spool", f"nothing is logged: no folder is writable ({reason})")
     return None
 

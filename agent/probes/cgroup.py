@@ -263,13 +263,13 @@ class _Files:
         own_memory = groups.of("memory") or nowhere
         memory = limits.of_memory or own_memory
         # Statistics that the kernel sums over groups may block on its lock.
-        statistics = partial(KernelFile, waits_for_nobody=not is_unified)
+        statistics = partial(KernelFile, never_blocks=not is_unified)
         self.processor = statistics(processor / "cpu.stat")
         self.quota = None
         if limits.of_quota not in (None, processor):
             self.quota = statistics(limits.of_quota / "cpu.stat")
         self.memory = KernelFile(memory / "memory.stat")
-        counter = partial(KernelFile, waits_for_nobody=True)
+        counter = partial(KernelFile, never_blocks=True)
         self.used = counter(
             memory / ("memory.current" if is_unified else "memory.usage_in_bytes")
         )

@@ -53,7 +53,7 @@ class CgroupIoProbe(Probe):
         self._is_unified = groups.is_unified
         names = ("io.stat",) if groups.is_unified else tuple(_VERSION_1_FILES)
         # Version 2 sums over groups under a lock, so a read may block.
-        open_one = partial(KernelFile, waits_for_nobody=not groups.is_unified)
+        open_one = partial(KernelFile, never_blocks=not groups.is_unified)
         self._files = [] if group is None else [open_one(group / n) for n in names]
         self._rates = Rates()
         if not self._counts():

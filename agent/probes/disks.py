@@ -65,7 +65,7 @@ class DisksProbe(Probe):
         blocks: Path = Path("/sys/block"),
     ) -> None:
         # A disk and its partitions are one record.
-        self._file = KernelFile(file, has_long_records=True, waits_for_nobody=True)
+        self._file = KernelFile(file, has_long_records=True, never_blocks=True)
         self._blocks = blocks
         self._disks: dict[str, bool] = {}
         self._last: tuple[float, Mapping[str, DiskCounts]] | None = None

@@ -30,7 +30,7 @@ class KernelFile:
     """A file in /proc or /sys; `read` returns None if it is unreadable.
 
     `has_long_records` means that pieces end early because a record may be long;
-    `waits_for_nobody` means that the kernel needs no contended lock to answer.
+    `never_blocks` means that the kernel needs no contended lock to answer.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class KernelFile:
         path: Path,
         *,
         has_long_records: bool = False,
-        waits_for_nobody: bool = False,
+        never_blocks: bool = False,
     ) -> None:
         self._path = path
         self._last_bytes = 1 if has_long_records else _LAST_BYTES
-        self._waits_for_nobody = waits_for_nobody
+        self._never_blocks = never_blocks
         self._file: int | None = None
-        self._may_be_held = False
+        self._may_hold_gil = False
         self._quickness = Quickness()
 
     def read(self) -> str | None:
@@ -63,9 +63,9 @@ class KernelFile:
     def _read(self) -> str:
         if self._file is None:
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            self._may_be_held = self._waits_for_nobody and is_kernels_own(self._file)
+            self._may_hold_gil = self._never_blocks and is_kernels_own(self._file)
         file = self._file
-        if self._may_be_held and self._quickness.is_trusted():
+        if self._may_hold_gil and self._quickness.is_trusted():
             read = partial(_all_pieces, partial(read_at, file), self._last_bytes)
             text = self._quickness.timed(read)
         else:
@@ -107,10 +107,10 @@ def read_at_once(path: str) -> bytes:
     quickness = _quickness[path.rpartition("/")[2]]
     if not (is_proc_kernels_own() and quickness.is_trusted()):
         return read_briefly(path)
-    return quickness.timed(partial(_read_held, path))
+    return quickness.timed(partial(_read_with_gil, path))
 
 
-def _read_held(path: str) -> bytes:
+def _read_with_gil(path: str) -> bytes:
     file = opened(path)
     try:
         return _all_pieces(partial(read_at, file), _LAST_BYTES)

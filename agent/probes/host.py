@@ -122,8 +122,8 @@ class HostProbe(Probe):
             for path in sorted(system.glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
         ][:_MAX_CLOCKS]
         self._system = system
-        self._file = KernelFile(processes / "stat", waits_for_nobody=True)
-        self._load = KernelFile(processes / "loadavg", waits_for_nobody=True)
+        self._file = KernelFile(processes / "stat", never_blocks=True)
+        self._load = KernelFile(processes / "loadavg", never_blocks=True)
         self._last: tuple[float, Statistics] | None = None
         self._clocks_at = float("-inf")
         self._ticks = float(os.sysconf("SC_CLK_TCK"))

@@ -31,7 +31,7 @@ class Logbook:
         self._recorder = recorder
         self._described = Described()
         self._describing = threading.Lock()
-        self._stated: dict[str, Value] = {}
+        self._reported: dict[str, Value] = {}
         self._began = time.monotonic()
 
     @property
@@ -65,8 +65,8 @@ class Logbook:
         """Log facts that have changed."""
         for path, value in facts.items():
             cleaned = _encodable(value) if isinstance(value, str) else value
-            if self.is_open and self._stated.get(path) != cleaned:
-                self._stated[path] = cleaned
+            if self.is_open and self._reported.get(path) != cleaned:
+                self._reported[path] = cleaned
                 self._recorder.put(SetValue(f"{self._namespace}/{path}", cleaned))
 
     def number(self, now: float, last: int) -> int:

@@ -61,7 +61,7 @@ class MemoryProbe(Probe):
     )
 
     def __init__(self, processes: Path = Path("/proc")) -> None:
-        self._info = KernelFile(processes / "meminfo", waits_for_nobody=True)
+        self._info = KernelFile(processes / "meminfo", never_blocks=True)
         self._counts = KernelFile(processes / "vmstat")
         self._rates = Rates()
         self._kills = Growth()

@@ -51,7 +51,7 @@ class NetworkProbe(Probe):
         file: Path = Path("/proc/net/dev"),
         interfaces: Path = Path("/sys/class/net"),
     ) -> None:
-        self._file = KernelFile(file, waits_for_nobody=True)
+        self._file = KernelFile(file, never_blocks=True)
         self._interfaces = interfaces
         self._names: frozenset[str] = frozenset()
         self._counted: frozenset[str] = frozenset()

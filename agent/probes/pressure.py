@@ -20,7 +20,7 @@ _MEANINGS = {
 OF_GROUP, OF_HOST = "<resource>.pressure", "/proc/pressure"
 _SOURCES = ((OF_GROUP, Scope.CONTAINER, COUNTED), (OF_HOST, Scope.HOST, COARSE))
 # Always 0: while all tasks of the host wait for a CPU, one is running.
-_SAYS_NOTHING = {(OF_HOST, "cpu", "full")}
+_NO_PRESSURE = {(OF_HOST, "cpu", "full")}
 _SECOND_IN_MICROSECONDS = 1e6
 
 
@@ -36,7 +36,7 @@ class PressureProbe(Probe):
         for resource in _RESOURCES
         for kind, meaning in _MEANINGS.items()
         for source, scope, quality in _SOURCES
-        if (source, resource, kind) not in _SAYS_NOTHING
+        if (source, resource, kind) not in _NO_PRESSURE
     )
 
     def __init__(
@@ -84,7 +84,7 @@ class PressureProbe(Probe):
             return
         self._files[resource] = file
         for kind in _MEANINGS:
-            if (source, resource, kind) not in _SAYS_NOTHING:
+            if (source, resource, kind) not in _NO_PRESSURE:
                 self._chosen[f"pressure/{resource}_{kind}_share"] = source
 
 

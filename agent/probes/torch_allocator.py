@@ -106,9 +106,9 @@ class TorchAllocatorProbe(Probe):
         if number is not None:
             self._numbers[device] = number
             return number
-        is_told = uuid is None or self._driver.has_answered
+        is_identified = uuid is None or self._driver.has_answered
         are_all_visible = "CUDA_VISIBLE_DEVICES" not in self._environment
-        return device if is_told and are_all_visible else None
+        return device if is_identified and are_all_visible else None
 
 
 def _find(stats: Any, path: tuple[str, ...]) -> float | None:

@@ -93,16 +93,16 @@ class Writer:
         """Write pending data; return the seconds until the next turn."""
         now = time.monotonic()
         is_burst = False
-        is_asked = self._has_work
+        has_work = self._has_work
         with self._writing:
-            if is_asked or now >= self._moved_at + _RING_SECONDS:
+            if has_work or now >= self._moved_at + _RING_SECONDS:
                 is_burst = self._move_some(now)
         if now >= self._cared_at + _CARE_SECONDS:
             self._cared_at = now
             self._care()
         if is_burst:
             return _BURST_SECONDS
-        return _INTERVAL_SECONDS if is_asked else self._sleep()
+        return _INTERVAL_SECONDS if has_work else self._sleep()
 
     def flush(self) -> bool:
         """Write pending data now; return whether changes of attributes are written.

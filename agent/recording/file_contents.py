@@ -90,7 +90,7 @@ class Content(NamedTuple):
     descriptor: int | None = None
     path: Path | None = None
     # Memory that it takes while it is queued.
-    held_bytes: int = 0
+    buffered_bytes: int = 0
     # The warning for a picture whose values were scaled.
     note: str = ""
 
@@ -181,7 +181,7 @@ def to_content(
         given[0] or f"{fallback[:200]}{_ENDINGS.get(found, '')}",
         found,
         make=encoder.encode,
-        held_bytes=encoder.held_bytes,
+        buffered_bytes=encoder.buffered_bytes,
         note=encoder.note,
     )
 

@@ -85,7 +85,7 @@ class FileJobs:
         if self._files is not None:
             self._files.wait_for(job)
         else:
-            say_not_waited_for(self._notices, job, "the run is still starting")
+            report_not_waited_for(self._notices, job, "the run is still starting")
 
     def _lose(self, job: Job, why: str) -> None:
         _close(job)
@@ -95,7 +95,7 @@ class FileJobs:
         self._notices.warn("files early", job.problem)
 
 
-def say_not_waited_for(notices: Notices, job: Job, why: str) -> None:
+def report_not_waited_for(notices: Notices, job: Job, why: str) -> None:
     """Warn that a caller stops waiting for a job before it is done."""
     # Unless it was just done, or was given up with a warning.
     if not job.is_done.is_set():

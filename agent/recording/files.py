@@ -22,7 +22,7 @@ from seamark.queue.blobs import Blob, Blobs, Changed
 from seamark.queue.buffer import SetFile
 from seamark.recording.attributes import Recorder
 from seamark.recording.file_contents import BINARY, Content, Job, Place, to_content
-from seamark.recording.file_jobs import say_not_waited_for
+from seamark.recording.file_jobs import report_not_waited_for
 from seamark.recording.file_patterns import matching, printable_path
 from seamark.recording.path_types import Kind
 from seamark.recording.records import IMAGE, Record
@@ -37,7 +37,7 @@ _IDLE_SECONDS = 60.0
 # A waiting caller continues after this long without progress.
 _STALLED_SECONDS = 10.0
 # How long copied files may wait to be logged in one batch.
-_SAID_SECONDS = 1.0
+_REPORT_SECONDS = 1.0
 # Independent of the system's files, which differ between machines.
 _types = mimetypes.MimeTypes()
 
@@ -75,7 +75,7 @@ class Files:
             is_hurried=self._is_hurried,
         )
         self._jobs: deque[Job] = deque()
-        self._held_bytes = 0
+        self._buffered_bytes = 0
         # Re-entrant, because a signal handler may upload while its thread counts.
         self._counting = threading.RLock()
         self._is_busy = False
@@ -119,12 +119,14 @@ class Files:
         self._moved_at = time.monotonic()
         while not job.is_done.wait(0.1):
             if time.monotonic() - self._moved_at > _STALLED_SECONDS:
-                say_not_waited_for(
+                report_not_waited_for(
                     self._notices, job, f"no progress for {_STALLED_SECONDS:g} s"
                 )
                 return
             if not self.background.is_alive:
-                say_not_waited_for(self._notices, job, "the copy thread is not running")
+                report_not_waited_for(
+                    self._notices, job, "the copy thread is not running"
+                )
                 return
 
     def turn(self) -> float:
@@ -194,7 +196,7 @@ class Files:
             return True
         if self._doing is not None and self._doing.is_awaited:
             return False
-        is_much = self._held_bytes > CAPACITY_BYTES // 2
+        is_much = self._buffered_bytes > CAPACITY_BYTES // 2
         return len(self._jobs) > _MAX_OPEN // 2 or (is_much and bool(self._jobs))
 
     def _next(self) -> Job:
@@ -213,30 +215,34 @@ class Files:
     def _let_go(self, job: Job) -> None:
         if job.content is not None:
             job.content.close()
-            self._count(-job.content.held_bytes)
+            self._count(-job.content.buffered_bytes)
         job.is_done.set()
 
     def _is_room(self, content: Content) -> bool:
         with self._counting:
-            total = self._held_bytes + content.held_bytes
+            total = self._buffered_bytes + content.buffered_bytes
             # A single large content is accepted: it is in memory already.
-            if content.held_bytes and self._held_bytes and total > CAPACITY_BYTES:
+            if (
+                content.buffered_bytes
+                and self._buffered_bytes
+                and total > CAPACITY_BYTES
+            ):
                 return False
             if content.descriptor is not None and len(self._jobs) >= _MAX_OPEN:
                 return False
-            self._held_bytes = total
+            self._buffered_bytes = total
             return True
 
-    def _count(self, held_bytes: int) -> None:
+    def _count(self, buffered_bytes: int) -> None:
         with self._counting:
-            self._held_bytes += held_bytes
+            self._buffered_bytes += buffered_bytes
 
     def _note_progress(self) -> None:
         """Called repeatedly by the thread while it works on a job."""
         self._moved_at = time.monotonic()
-        is_due = self._copied and self._moved_at > self._copied_at + _SAID_SECONDS
+        is_due = self._copied and self._moved_at > self._copied_at + _REPORT_SECONDS
         if is_due and self._doing is not None:
-            self._say_copied(self._doing)
+            self._report_copied(self._doing)
         if self._doing is not None and _is_in_memory(self._doing):
             # It exists only in memory, so it is always completed.
             return
@@ -266,7 +272,7 @@ class Files:
                     job.found = self._found(job)
                 self._keep_found(job, job.found)
         finally:
-            self._say_copied(job)
+            self._report_copied(job)
         self._make_safe(job)
 
     def _make_safe(self, job: Job) -> None:
@@ -361,7 +367,7 @@ class Files:
             self._copied_at = time.monotonic()
         self._copied.append(change)
 
-    def _say_copied(self, job: Job) -> None:
+    def _report_copied(self, job: Job) -> None:
         """Log the copied files once their contents survive a power failure."""
         copied, self._copied = self._copied, []
         if not copied:

@@ -37,7 +37,7 @@ class Encoder(NamedTuple):
     """A copy of a value, and the function that encodes it later."""
 
     encode: Callable[[], bytes]
-    held_bytes: int
+    buffered_bytes: int
     # How the values of a picture were changed; "" if they were not.
     note: str = ""
 
@@ -70,8 +70,8 @@ def picture_of_image(image: Any) -> Encoder:
         # PNG and browsers would truncate or darken more than 8 bits.
         return picture_of_array(image)
     copy = image.copy()
-    held_bytes = len(copy.getbands()) * copy.width * copy.height
-    return Encoder(partial(_saved, copy), held_bytes)
+    buffered_bytes = len(copy.getbands()) * copy.width * copy.height
+    return Encoder(partial(_saved, copy), buffered_bytes)
 
 
 def picture_of_mask(value: Any) -> Encoder:

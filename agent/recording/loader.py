@@ -11,7 +11,7 @@ from seamark.recording.steps import StepClock, Steps, find_framework
 Batch = TypeVar("Batch")
 
 # How many members of a nested batch are inspected, and to which depth.
-_MEMBERS_ASKED = 3
+_MEMBERS = 3
 _DEEPEST = 3
 _CONTAINERS = (tuple, list, Mapping)
 _LOADER_OPTIONS = {
@@ -136,9 +136,9 @@ def _counts(batch: object, depth: int = 0) -> list[int]:
     """Return possible numbers of examples, the most likely first."""
     rows: list[int] = []
     if isinstance(batch, Mapping):
-        members = list(islice(batch.values(), _MEMBERS_ASKED))
+        members = list(islice(batch.values(), _MEMBERS))
     elif isinstance(batch, (tuple, list)):
-        members = list(batch[:_MEMBERS_ASKED])
+        members = list(batch[:_MEMBERS])
         if _are_alike(members):
             rows = [len(batch)]
             if len(batch) > len(members) and isinstance(members[0], _CONTAINERS):

@@ -109,7 +109,10 @@ def _contents(path: str, medium: Media, kind: str) -> list[tuple[Content, bytes]
     if mask is not None:
         encoder = picture_of_mask(mask)
         content = Content(
-            f"{name}.png", "image/png", encoder.encode, held_bytes=encoder.held_bytes
+            f"{name}.png",
+            "image/png",
+            encoder.encode,
+            buffered_bytes=encoder.buffered_bytes,
         )
         found.append((content, _MASK))
     content = to_content(medium, fallback=name, name=None, media_type=None)

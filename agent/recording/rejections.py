@@ -6,7 +6,7 @@ from seamark.errors import AgentError, Rejected, UnsupportedValue, shown
 from seamark.user_warnings import Notices
 
 # More individual warnings would not be read.
-_MAX_TOLD = 50
+_MAX_REPORTED = 50
 
 
 class Refusals:
@@ -60,14 +60,14 @@ class Refusals:
     def warn(self, error: AgentError, path: object) -> None:
         """Warn once about an error outside the call that caused it."""
         cause = f"{error.code} {shown(path)}"
-        if len(self._causes) < _MAX_TOLD:
+        if len(self._causes) < _MAX_REPORTED:
             self._causes.add(cause)
         if cause in self._causes:
             self._notices.warn(cause, f"not logged: {_named(error, path)}")
         else:
             self._notices.warn(
                 "refusals",
-                f"more than {_MAX_TOLD} names are not logged; further ones are not reported",
+                f"more than {_MAX_REPORTED} names are not logged; further ones are not reported",
             )
 
 

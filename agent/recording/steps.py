@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 # In this order: a framework may import those after it.
 _FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"))
 # Autocast is checked in the phases of the first steps only; later steps do the same.
-_STEPS_ASKED = 3
+_STEPS_DESCRIBED = 3
 _MAX_PATHS_KEPT = 1_000
 # Limit of batches of inner loops within one step, per step of the outer loop: an
 # evaluation has fewer, and an abandoned iterator makes no steps.
@@ -47,7 +47,7 @@ class Steps:
         self._nested: dict[tuple[str, str], float] = {}
         self._phase_counts: dict[str, int] = {}
         self._paths: dict[str, str] = {}
-        self._stated: dict[str, object] = {}
+        self._reported: dict[str, object] = {}
         self._torch: TorchLoop | None = None
         self._device: DeviceTimes | None = None
         # Whether the device of the timed loop is known.
@@ -128,7 +128,7 @@ class Steps:
         if (
             self._torch is not None
             and not self._is_device_known
-            and self._steps_of_loop < _STEPS_ASKED
+            and self._steps_of_loop < _STEPS_DESCRIBED
         ):
             # Some loops use the GPU first in their first step.
             self._look_at_framework()
@@ -164,13 +164,13 @@ class Steps:
     def state_facts(self, facts: Mapping[str, object]) -> None:
         """Log facts about the loop; unchanged facts are not repeated."""
         for name, value in facts.items():
-            if name not in self._stated or self._stated[name] != value:
-                self._stated[name] = value
+            if name not in self._reported or self._reported[name] != value:
+                self._reported[name] = value
                 self._recorder.set_value(f"{self._namespace}/facts/{name}", value)
 
-    def has_stated(self, name: str) -> bool:
+    def has_reported(self, name: str) -> bool:
         """Return whether a fact of that name was logged."""
-        return name in self._stated
+        return name in self._reported
 
     def look_at_data(self, loader: object) -> None:
         """Find the folder of the data; the last loader that names one counts."""
@@ -303,7 +303,7 @@ class Steps:
     def _is_asking_phases(self) -> bool:
         return (
             self._torch is not None
-            and self._steps < _STEPS_ASKED
+            and self._steps < _STEPS_DESCRIBED
             and self._loop_thread == threading.get_ident()
         )
 

@@ -57,10 +57,12 @@ class Table(Media):
         rows = [[cells.plain(cell) for cell in row] for row in given]
         if any(len(row) != len(columns) for row in rows):
             raise UnsupportedValue(self, f"has rows of {len(columns)} cells")
-        held_bytes = _CELL_BYTES * len(columns) * len(rows) + cells.held_bytes
+        buffered_bytes = _CELL_BYTES * len(columns) * len(rows) + cells.buffered_bytes
         cut = f"only the first {MAX_ROWS:,} of {count:,} rows are stored"
         note = cut if count > len(rows) else ""
-        return TABLE, Encoder(partial(_encoded, columns, rows, count), held_bytes, note)
+        return TABLE, Encoder(
+            partial(_encoded, columns, rows, count), buffered_bytes, note
+        )
 
 
 class _Found(NamedTuple):
@@ -73,7 +75,7 @@ class _Cells:
     """Converts cells, and counts the memory that they need."""
 
     def __init__(self) -> None:
-        self.held_bytes = 0
+        self.buffered_bytes = 0
         self._images = 0
 
     # Any, here and below: foreign types are known only at run time.
@@ -94,7 +96,7 @@ class _Cells:
 
     def _text(self, text: str) -> str:
         cut = str.__str__(text)[:LONGEST_CELL]
-        self.held_bytes += len(cut)
+        self.buffered_bytes += len(cut)
         return cut
 
     def _image(self, value: object) -> object:
@@ -105,7 +107,7 @@ class _Cells:
         if not content.media_type.startswith("image/") or content.make is None:
             content.close()
             return "(no image)"
-        self.held_bytes += content.held_bytes
+        self.buffered_bytes += content.buffered_bytes
         return content
 
 

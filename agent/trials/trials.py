@@ -101,7 +101,7 @@ class Trials:
                 " again, to keep them for the training",
             )
         if passage.pace is None:
-            self._say_too_few("loader", passage)
+            self._report_too_few("loader", passage)
             return None
         return LoaderResult(
             passage.pace.seconds, passage.pace.count, passage.first_seconds
@@ -144,7 +144,7 @@ class Trials:
             if again.count == first.count:
                 count = first.count
                 return CachedResult(first.seconds / count, again.seconds / count, count)
-        self._say_too_few("cached", first)
+        self._report_too_few("cached", first)
         return None
 
     @_trial("batch")
@@ -272,7 +272,7 @@ class Trials:
                 " computed, in any tree of arrays: nothing else says when that is done",
             )
 
-    def _say_too_few(self, name: str, passage: Passage) -> None:
+    def _report_too_few(self, name: str, passage: Passage) -> None:
         self._warn(name, f"{passage.count} batches in time are too few to tell")
 
     def _warn(self, name: str, text: str) -> None:

@@ -37,7 +37,7 @@ class Outcome:
     """The result of an upload attempt."""
 
     wait_seconds: float = 0.0
-    is_held: bool = False  # nothing will be accepted before the settings change
+    is_deferred: bool = False  # nothing will be accepted before the settings change
     is_done: bool = False  # there was nothing to send
     is_answered: bool = True  # False: no response from a Seamark server
     why: str = ""  # why nothing was stored now, if it may be stored later
@@ -68,7 +68,7 @@ class Delivery:
         self.transport = transport
         self._notices = notices
         # One warning key per spool, so that a success of one does not reset another's.
-        self._held = f"held {spool.id}"
+        self._deferral_key = f"held {spool.id}"
         self._last_written = last_written
         self._limits = limits or RequestLimits()
         self._batch_bytes = self._limits.batch_bytes
@@ -84,7 +84,7 @@ class Delivery:
         # The run's id, once the server has returned it.
         self.run_id = ""
         # Whether reporting the exit failed and is to be retried.
-        self.is_untold = False
+        self.is_undelivered = False
 
     def send_some(self) -> Outcome:
         """Send one batch, if there is anything to send."""
@@ -94,11 +94,11 @@ class Delivery:
         body = b"".join(frame.to_bytes() for frame in frames)
         return self._exchange(body, frames)
 
-    def say_alive(self) -> Outcome:
+    def report_alive(self) -> Outcome:
         """Send an empty batch as a heartbeat."""
         return self._exchange(b"", [])
 
-    def say_gone(self) -> Outcome:
+    def report_gone(self) -> Outcome:
         """Report that the process of a delivered spool has exited, if it did not
         itself.
 
@@ -106,12 +106,12 @@ class Delivery:
         it is still alive, it uses the next frame number.
         """
         last = self.spool.acknowledged
-        is_said = self._gone_after == last
-        written_at = None if is_said else self.spool.unreported_end_at()
+        is_reported = self._gone_after == last
+        written_at = None if is_reported else self.spool.unreported_end_at()
         if written_at is None:
             return Outcome(is_done=True)
         try:
-            reply = self.transport.say_gone(self.spool.sent_as, last, written_at)
+            reply = self.transport.report_gone(self.spool.sent_as, last, written_at)
         except NoAnswer as error:
             return self._unanswered(error)
         answer = judge(reply, now=time.time())
@@ -123,11 +123,13 @@ class Delivery:
         self._gone_after, self._failures = last, 0
         # All frames were stored. If the run is deleted or in the trash, the report is
         # not needed; otherwise it is retried later without blocking anything.
-        self.is_untold = answer.meaning is not Meaning.STORED and not is_not_found(
+        self.is_undelivered = answer.meaning is not Meaning.STORED and not is_not_found(
             reply
         )
         if answer.meaning is not Meaning.STORED:
-            later = "is retried every minute" if self.is_untold else "is not needed"
+            later = (
+                "is retried every minute" if self.is_undelivered else "is not needed"
+            )
             self._notices.warn(
                 f"untold {self.spool.id}",
                 f"the points in {self.spool.folder} are delivered; reporting the end of"
@@ -165,8 +167,8 @@ class Delivery:
         if answer.meaning is Meaning.TOO_SLOW:
             self._send_less(body)
         outcome = self._obey(answer, frames)
-        if not outcome.is_held:
-            self._notices.forget(self._held)
+        if not outcome.is_deferred:
+            self._notices.forget(self._deferral_key)
         return outcome
 
     def _unanswered(self, error: NoAnswer) -> Outcome:
@@ -312,11 +314,11 @@ class Delivery:
             self._tell_closed()
         why = why or f"the server does not accept data ({answer.text})"
         self._notices.warn(
-            self._held,
+            self._deferral_key,
             f"{why}; all data is kept in {self.spool.folder} and sent again every"
             " minute",
         )
-        return Outcome(wait_seconds=HOLD_SECONDS, is_held=True, why=why)
+        return Outcome(wait_seconds=HOLD_SECONDS, is_deferred=True, why=why)
 
     def _longer_wait(self) -> float:
         wait = longer_wait(self._failures)

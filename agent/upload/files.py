@@ -61,7 +61,7 @@ class Uploads:
         self._notices = notices
         self._limits = limits or RequestLimits()
         # One warning key per folder, so that a success of one does not reset another's.
-        self._held = f"files held {blobs.folder}"
+        self._deferral_key = f"files held {blobs.folder}"
         self._current: _Current | None = None
         self._listed: deque[Blob] = deque()
         # Uploaded but not deleted, because their disk accepts no writes.
@@ -168,7 +168,7 @@ class Uploads:
         wait = max(0.0, until - time.monotonic())
         return Outcome(
             wait_seconds=wait,
-            is_held=wait > _WORTH_WAITING_SECONDS,
+            is_deferred=wait > _WORTH_WAITING_SECONDS,
             why="queued files cannot be sent now",
         )
 
@@ -247,7 +247,7 @@ class Uploads:
 
     def _moved(self) -> Outcome:
         self._failures = 0
-        self._notices.forget(self._held)
+        self._notices.forget(self._deferral_key)
         return Outcome()
 
     def _send_again(self, current: _Current) -> Outcome:
@@ -318,12 +318,12 @@ class Uploads:
 
     def _hold(self, why: str, seconds: float) -> Outcome:
         self._notices.warn(
-            self._held,
+            self._deferral_key,
             f"{why}; files are kept in {self._blobs.folder} and sent again later",
         )
         if self._current is not None:
             self._current.offset = None
-        return Outcome(wait_seconds=seconds, is_held=True, why=why)
+        return Outcome(wait_seconds=seconds, is_deferred=True, why=why)
 
     def _wait(self, why: str = "") -> Outcome:
         wait = longer_wait(self._failures)

@@ -49,7 +49,7 @@ class Leftovers:
         # delivered spool would take a CPU core from the training.
         self._found: Iterator[Path] = iter(())
         # Spools that the server does not accept, with the time of the next attempt.
-        self._held_until: dict[str, float] = {}
+        self._deferred_until: dict[str, float] = {}
 
     def send_some(self, server: Server, transport: Transport) -> Outcome:
         """Send one batch of one orphaned spool, if there is any."""
@@ -70,16 +70,16 @@ class Leftovers:
         outcome = current.send_some()
         if outcome.is_done and not current.spool.obstacle:
             # Otherwise the process would look alive, because its data has just arrived.
-            outcome = current.say_gone()
+            outcome = current.report_gone()
         if outcome.is_done and self._uploads is not None:
             outcome = self._uploads.send_some(transport)
-        if outcome.is_done and current.is_untold:
+        if outcome.is_done and current.is_undelivered:
             self._hold(current.spool.id, HOLD_SECONDS)
             return Outcome()
         if outcome.is_done:
             self._finish(current.spool)
             return Outcome()
-        if outcome.is_held:
+        if outcome.is_deferred:
             self._hold(current.spool.id, outcome.wait_seconds)
             return Outcome()
         return outcome
@@ -113,7 +113,7 @@ class Leftovers:
 
     def _is_claimed(self, folder: Path, server: Server, transport: Transport) -> bool:
         """Claim a spool if it is orphaned and may go to the server now."""
-        if self._held_until.get(folder.name, float("-inf")) > time.monotonic():
+        if self._deferred_until.get(folder.name, float("-inf")) > time.monotonic():
             return False
         if not self._may_take(SpoolReader(folder), server):
             return False
@@ -135,7 +135,7 @@ class Leftovers:
     def _is_recovered(self, folder: Path) -> bool:
         """Move rows from the ring buffer into a spool; False, with a pause, on failure."""
         # Set first, so that no exception leads to an immediate retry.
-        self._held_until[folder.name] = time.monotonic() + HOLD_SECONDS
+        self._deferred_until[folder.name] = time.monotonic() + HOLD_SECONDS
         try:
             recover(folder, self._notices)
         except BlockingIOError:
@@ -155,7 +155,7 @@ class Leftovers:
         except BaseException:
             self.let_go()
             raise
-        del self._held_until[folder.name]
+        del self._deferred_until[folder.name]
         return True
 
     def _may_take(self, spool: SpoolReader, server: Server) -> bool:
@@ -182,7 +182,7 @@ class Leftovers:
 
     def _hold(self, spool_id: str, seconds: float) -> None:
         """Release a spool and retry it after `seconds`."""
-        self._held_until[spool_id] = time.monotonic() + seconds
+        self._deferred_until[spool_id] = time.monotonic() + seconds
         self.let_go()
 
 

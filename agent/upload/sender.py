@@ -101,7 +101,9 @@ class Sender:
         sending = self._sending or self._begin()
         outcome = sending.send_some(is_draining=is_draining)
         are_files_deferred = outcome.is_done and sending.are_files_deferred
-        is_settled = outcome.is_held or are_files_deferred or self.is_everything_sent
+        is_settled = (
+            outcome.is_deferred or are_files_deferred or self.is_everything_sent
+        )
         if is_draining and is_settled:
             self._settled.set()
         now = time.monotonic()

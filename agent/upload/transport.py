@@ -38,7 +38,7 @@ class Transport(Protocol):
     def send(self, spool_id: str, body: bytes) -> Reply:
         """Send a batch of a spool; raises NoAnswer."""
 
-    def say_gone(self, spool_id: str, after: int, time: int) -> Reply:
+    def report_gone(self, spool_id: str, after: int, time: int) -> Reply:
         """Report that a process has exited, and when it last wrote; raises NoAnswer.
 
         `after` is its last known frame, `time` is in microseconds since 1970.
@@ -68,7 +68,7 @@ class HttpTransport:
             headers["Content-Encoding"] = "zstd"
         return self._send(f"/api/v1/ingest/{spool_id}", body, headers)
 
-    def say_gone(self, spool_id: str, after: int, time: int) -> Reply:
+    def report_gone(self, spool_id: str, after: int, time: int) -> Reply:
         """Report that the process of a spool has exited, in a request without a body."""
         place = f"/api/v1/ingest/{spool_id}/gone?after={after}&time={time}"
         return self._send(place, b"", self._headers())

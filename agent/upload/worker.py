@@ -50,7 +50,7 @@ class Sending:
         self._limits = RequestLimits()
         self._uploads = [Uploads(Blobs(spool.folder), notices, self._limits)]
         self._files_not_before = float("-inf")
-        self._are_files_held = False
+        self._are_files_deferred = False
         self._is_draining = False
         self._leftovers = Leftovers(root, notices, limits=self._limits)
         self._notices = notices
@@ -68,8 +68,8 @@ class Sending:
     @property
     def is_everything_sent(self) -> bool:
         """Whether the server has everything in the spool, including files."""
-        is_said = self._reader.delivered >= self._spool.written
-        return is_said and all(uploads.is_done for uploads in self._uploads)
+        is_delivered = self._reader.delivered >= self._spool.written
+        return is_delivered and all(uploads.is_done for uploads in self._uploads)
 
     @property
     def run_id(self) -> str:
@@ -79,7 +79,7 @@ class Sending:
     @property
     def are_files_deferred(self) -> bool:
         """Whether the server accepts no files now, so that waiting for them is useless."""
-        return self._are_files_held
+        return self._are_files_deferred
 
     def search_leftovers(self) -> None:
         """Search for orphaned spools now instead of after the interval."""
@@ -97,14 +97,14 @@ class Sending:
         self._is_draining = is_draining
         delivery = self._found_delivery(is_draining=is_draining)
         if delivery is None or self._server is None:
-            return Outcome(wait_seconds=_UNKNOWN_SERVER_SECONDS, is_held=True)
+            return Outcome(wait_seconds=_UNKNOWN_SERVER_SECONDS, is_deferred=True)
         outcome = delivery.send_some()
         self._spool.note_delivered(self._reader.delivered)
         lost, self._reader.lost = self._reader.lost, 0
         if lost:
             self._count_dropped(lost)
         if outcome.is_done and time.monotonic() > self._last_sent + _HEARTBEAT_SECONDS:
-            outcome = delivery.say_alive()
+            outcome = delivery.report_alive()
         if not outcome.is_done:
             self._last_sent = time.monotonic()
         else:
@@ -112,13 +112,13 @@ class Sending:
             outcome = self._send_files(delivery.transport)
         if outcome.is_done and not is_draining:
             outcome = self._send_leftovers(self._server, delivery)
-        if outcome.is_held:
+        if outcome.is_deferred:
             # The next attempt reads the address and the token again.
             self._server = None
             self._retry_at = time.monotonic() + outcome.wait_seconds
             return Outcome(
                 wait_seconds=min(outcome.wait_seconds, _UNKNOWN_SERVER_SECONDS),
-                is_held=True,
+                is_deferred=True,
             )
         if not outcome.is_answered and find_servers(os.environ) != self._known:
             # The user has changed the address or token.
@@ -132,7 +132,7 @@ class Sending:
                 return outcome
             # Delays only files: points and heartbeats continue.
             self._files_not_before = time.monotonic() + outcome.wait_seconds
-            self._are_files_held = outcome.is_held
+            self._are_files_deferred = outcome.is_deferred
         return Outcome(is_done=True)
 
     def _uploads_to_send(self) -> Uploads:

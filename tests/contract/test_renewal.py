@@ -49,7 +49,7 @@ class ServerTransport:
         )
         return Reply(answer.status_code, answer.get("Retry-After"), answer.content)
 
-    def say_gone(self, spool_id, after, time):
+    def report_gone(self, spool_id, after, time):
         said = f"after={after}&time={time}"
         answer = self.client.post(f"/api/v1/ingest/{spool_id}/gone?{said}")
         return Reply(answer.status_code, answer.get("Retry-After"), answer.content)
@@ -189,7 +189,7 @@ def test_an_idle_machine_learns_from_its_heartbeat_that_it_was_set_back(machine,
         last_written=lambda: earlier.spool.written,
     )
 
-    sending.say_alive()
+    sending.report_alive()
 
     earlier.log(1_000)
     assert not sending.send_some().is_held

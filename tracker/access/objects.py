@@ -215,7 +215,7 @@ def editable_view(actor: Actor, view_id: UUID) -> SavedView:
     return view
 
 
-def deleted_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
+def deleted_item(actor: Actor, kind: str, thing_id: UUID) -> Made:
     """Return a deleted object other than a run that the actor may restore.
 
     The actor needs the same permission as for deleting it.
@@ -228,9 +228,9 @@ def deleted_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
     return found
 
 
-def doomed_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
+def purgeable_item(actor: Actor, kind: str, thing_id: UUID) -> Made:
     """Return a deleted object other than a run that the actor may delete permanently."""
-    found = deleted_thing(actor, kind, thing_id)
+    found = deleted_item(actor, kind, thing_id)
     if not _is_private(actor, found) and not may_own(actor, found.project):
         raise _refusal(found.project, f"delete {kind}s for good")
     return found

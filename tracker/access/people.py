@@ -126,7 +126,7 @@ def shared_project(actor: Actor, workspace: str, project: str) -> Project:
     return found
 
 
-def heir_of(member: Member, heir_id: str) -> Member | None:
+def successor_of(member: Member, heir_id: str) -> Member | None:
     """Return the member chosen as the new owner of the projects; None if not chosen."""
     if not heir_id:
         return None

@@ -152,8 +152,8 @@ def authenticate(secret: str) -> Actor | None:
     )
     if row is None:
         return None
-    token_id, scope, user_id, workspace_id, is_use_noted, is_limited = row
-    if not is_use_noted:
+    token_id, scope, user_id, workspace_id, is_use_recorded, is_limited = row
+    if not is_use_recorded:
         Token.objects.filter(id=token_id).update(last_used_at=now)
     project_ids = _projects_of_key(token_id) if is_limited else None
     return Actor(user_id, workspace_id, Scope(scope), token_id, project_ids)

@@ -61,7 +61,7 @@ def gather_everything(run_ids: Sequence[UUID]) -> None:
             gather(run_ids[start : start + RUNS_AT_ONCE], *EVERY_SOURCE)
 
 
-def is_gathered(run_id: UUID) -> bool:
+def is_summary_current(run_id: UUID) -> bool:
     """Return whether the run's summary matches its rows; a missing one matches no
     values.
     """

@@ -147,12 +147,12 @@ def may_be_contradicted(stage: Stage) -> bool:
     """Return whether a process reported as gone may still prove that it is alive."""
     if stage.state == State.RUNNING:
         return False
-    said_after = timezone.now() - SILENCE
+    reported_after = timezone.now() - SILENCE
     return Spool.objects.filter(
         stage=stage,
         state=State.CRASHED,
         is_helper=False,
-        said_gone_at__gt=said_after,
+        said_gone_at__gt=reported_after,
     ).exists()
 
 

@@ -20,7 +20,7 @@ from tracker.server import processes
 
 # Start timeout on a busy machine; a web server in a crash loop fails earlier.
 START_SECONDS = 300.0
-SAY_AFTER_SECONDS = 20.0
+REPORT_AFTER_SECONDS = 20.0
 LOOK_SECONDS = 0.05
 # For glibc: return large blocks at once. Otherwise each thread of a server keeps as
 # much memory as its largest request has used.
@@ -132,7 +132,7 @@ class EmbeddedServer:
         return result.stdout
 
     def _wait_until_it_answers(self) -> None:
-        began, is_said = time.monotonic(), False
+        began, is_reported = time.monotonic(), False
         log = self._logs / "web.log"
         while not self._is_responding():
             waited = time.monotonic() - began
@@ -143,8 +143,8 @@ class EmbeddedServer:
                     f"The web server did not answer within {START_SECONDS:.0f} s; "
                     f"see {log}."
                 )
-            if waited > SAY_AFTER_SECONDS and not is_said:
-                is_said = True
+            if waited > REPORT_AFTER_SECONDS and not is_reported:
+                is_reported = True
                 self._print_line(
                     "The web server is still starting; the machine is busy."
                 )

@@ -92,10 +92,10 @@ class Group:
                 self._waiting[0].wake()
 
     def _carry_out_next(self) -> None:
-        jobs = self._joined_by_those_who_wait([])
+        jobs = self._join_waiting([])
         try:
             with _lent_to_this_thread(self._connection):
-                spoiled = self._carry_out(jobs, self._joined_by_those_who_wait)
+                spoiled = self._carry_out(jobs, self._join_waiting)
                 if spoiled:
                     # Savepoints would avoid this, but cost more in every transaction.
                     for job in jobs:
@@ -133,7 +133,7 @@ class Group:
             return is_of_one and len(jobs) > 1
         return False
 
-    def _joined_by_those_who_wait(self, jobs: list[_Job[Any]]) -> list[_Job[Any]]:
+    def _join_waiting(self, jobs: list[_Job[Any]]) -> list[_Job[Any]]:
         while self._waiting and len(jobs) < MAX_TOGETHER:
             jobs.append(self._waiting.popleft())
         return jobs

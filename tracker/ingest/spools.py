@@ -184,10 +184,10 @@ def add_next(
         values = [entry.first, entry.last, entry.point_count, moment(now), entry.data]
         return changed_rows(ADD_NEXT, [*expected, key(before.run_id), *values]) == 1
 
-    def noted_and_added() -> bool:
+    def record_and_add() -> bool:
         is_as_expected = changed_rows(NOTE_NEXT, expected) == 1
         if is_as_expected:
             add_entry(before.run_id, spool_id, entry, now)
         return is_as_expected
 
-    return committed(noted_and_added)
+    return committed(record_and_add)

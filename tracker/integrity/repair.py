@@ -11,7 +11,12 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from tracker.actions.run_summaries import EVERY_SOURCE, HARDWARE, gather, is_gathered
+from tracker.actions.run_summaries import (
+    EVERY_SOURCE,
+    HARDWARE,
+    gather,
+    is_summary_current,
+)
 from tracker.integrity.problem import Problem, Repair
 from tracker.integrity.rows import (
     ROW_NUMBERS,
@@ -72,7 +77,7 @@ def _summarize(run_id: UUID, series_id: int) -> bool:
 
 
 def _update_summary(run_id: UUID, _: int) -> bool:
-    if is_gathered(run_id):
+    if is_summary_current(run_id):
         return False  # a concurrent change has updated it
     gather([run_id], *EVERY_SOURCE)
     return True

@@ -29,10 +29,10 @@ class Report:
         self._as_json = as_json
         self._listed: list[dict[str, Any]] = []
         self._codes: Counter[str] = Counter()
-        self._told: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._severities: Counter[Severity] = Counter()
         self._repaired = 0
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
 
     @property
     def exit_code(self) -> int:
@@ -45,8 +45,8 @@ class Report:
         else:
             self._severities[problem.severity] += 1
         self._codes[problem.code] += 1
-        self._told[problem.code] += 1
-        if self._told[problem.code] > LISTED:
+        self._counts[problem.code] += 1
+        if self._counts[problem.code] > LISTED:
             return
         if self._as_json:
             self._listed.append(_as_json(problem, is_repaired=is_repaired))
@@ -60,8 +60,8 @@ class Report:
 
     def progress(self, total_runs: int) -> None:
         now = time.monotonic()
-        if now - self._told_at >= PROGRESS_SECONDS:
-            self._told_at = now
+        if now - self._reported_at >= PROGRESS_SECONDS:
+            self._reported_at = now
             self._show_progress(
                 f"run {self.seen.runs:,} of {total_runs:,}, "
                 f"{self.seen.points:,} points read"

@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Length
 
-from tracker.actions.run_summaries import is_gathered
+from tracker.actions.run_summaries import is_summary_current
 from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.records import RecordWhole, record_chunk_faults
 from tracker.integrity.rows import (
@@ -366,7 +366,7 @@ class RunWalk:
                 )
 
     def _summary_problems(self) -> Iterator[Problem]:
-        if not is_gathered(self.run.id):
+        if not is_summary_current(self.run.id):
             yield Problem(
                 Severity.WARNING,
                 "run-gathered",

@@ -86,11 +86,11 @@ class Tails:
         ids = np.fromiter(series_ids, np.int64, len(series_ids))
         tables = []
         for group in self._groups:
-            is_wanted = np.isin(group[0].series_ids, ids)
-            if is_wanted.all():
+            is_requested = np.isin(group[0].series_ids, ids)
+            if is_requested.all():
                 tables.append(one_after_the_other(group))
-            elif is_wanted.any():
-                rows = np.flatnonzero(is_wanted)
+            elif is_requested.any():
+                rows = np.flatnonzero(is_requested)
                 tables.append(one_after_the_other([part.rows(rows) for part in group]))
         return tables
 

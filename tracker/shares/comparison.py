@@ -23,7 +23,7 @@ FEWEST = 2
 RUNS_AT_ONCE = 5_000
 LONGEST_QUERY = 4_000
 # If the run ids are longer than this, their digest identifies the comparison.
-LONGEST_THING = 1_000
+MAX_TARGET_CHARACTERS = 1_000
 MAX_FIELDS = 60
 MAX_NAMED = 3
 # Query fields that name other runs or source code, which are never shared.
@@ -64,7 +64,7 @@ def choose(project: Project, of: str) -> Chosen:
         query = _query(ids, [field for field in fields if field[0] != LAYOUT])
     if len(query) > LONGEST_QUERY:
         raise InvalidInput("the comparison", "needs an address that is too long")
-    return Chosen(_thing(ids), query)
+    return Chosen(_target_id(ids), query)
 
 
 def kept(query: str, parts: frozenset[Part]) -> str:
@@ -141,10 +141,10 @@ def _run_ids(fields: Fields) -> list[UUID]:
     return list(found)
 
 
-def _thing(run_ids: Collection[UUID]) -> str:
+def _target_id(run_ids: Collection[UUID]) -> str:
     """Return an identifier of the set of runs, in any order."""
     ids = ",".join(sorted(map(str, run_ids)))
-    if len(ids) <= LONGEST_THING:
+    if len(ids) <= MAX_TARGET_CHARACTERS:
         return ids
     return hashlib.sha256(ids.encode()).hexdigest()
 

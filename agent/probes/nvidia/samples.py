@@ -15,7 +15,7 @@ from seamark.probes.summary import spread
 _MILLIWATTS = 1000.0
 # Hardware counters include arbitrarily short bursts: these samples, which cost
 # milliseconds, add nothing then.
-TOLD_BY_COUNTERS = {
+MEASURED_BY_COUNTERS = {
     "memory_utilization": "gpm/dram_active_percent",
     "encoder": "gpm/encoder_busiest_percent",
     "decoder": "gpm/decoder_busiest_percent",
@@ -45,7 +45,7 @@ class Buffered:
 
     def __call__(self, now: float) -> dict[str, float]:
         del now  # samples have their own times
-        if TOLD_BY_COUNTERS.get(self._name) in self._others():
+        if MEASURED_BY_COUNTERS.get(self._name) in self._others():
             return {}
         last = self._last_seen.newest
         samples = self._new_samples(last)

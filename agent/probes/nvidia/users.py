@@ -112,13 +112,13 @@ class Shares:
         self._library, self._gpu, self._pids = library, gpu, pids
         self._users = users
         self._last_seen = LastSeen()
-        self._asked_at = float("-inf")
+        self._queried_at = float("-inf")
         # Processes that only render appear only here.
         self._saw_others = False
 
     def __call__(self, now: float) -> dict[str, float]:
         is_alone = self._users.are_alone and not self._saw_others
-        if is_alone and now < self._asked_at + _ALONE_SECONDS:
+        if is_alone and now < self._queried_at + _ALONE_SECONDS:
             return {}
         last = self._last_seen.newest
         try:
@@ -133,7 +133,7 @@ class Shares:
         if last == 0 and samples:
             # Samples from before the run.
             return {}
-        self._asked_at = now
+        self._queried_at = now
         latest = {sample.pid: _parts(sample) for sample in fresh}
         own = self._pids.own(now)
         self._saw_others = not own.issuperset(latest)

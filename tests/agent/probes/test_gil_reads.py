@@ -81,15 +81,13 @@ def test_a_file_elsewhere_is_not_the_kernels_own(tmp_path):
         assert not is_kernels_own(elsewhere.fileno())
 
 
-@pytest.mark.parametrize(
-    ("waits_for_nobody", "calls"), [(True, []), (False, ["pread"])]
-)
+@pytest.mark.parametrize(("never_blocks", "calls"), [(True, []), (False, ["pread"])])
 def test_what_waits_for_nobody_is_read_without_freeing_the_interpreter(
-    freed, monkeypatch, waits_for_nobody, calls
+    freed, monkeypatch, never_blocks, calls
 ):
     # A busy machine must not make a read look slow.
     clock(monkeypatch, *[1e-6] * 4)
-    file = KernelFile(Path("/proc/self/stat"), waits_for_nobody=waits_for_nobody)
+    file = KernelFile(Path("/proc/self/stat"), never_blocks=never_blocks)
     file.read()
     freed.clear()
 
@@ -99,14 +97,14 @@ def test_what_waits_for_nobody_is_read_without_freeing_the_interpreter(
 
 def test_what_lies_elsewhere_is_read_as_ever_whatever_is_said_of_it(freed, tmp_path):
     (tmp_path / "file").write_text("on a disk")
-    file = KernelFile(tmp_path / "file", waits_for_nobody=True)
+    file = KernelFile(tmp_path / "file", never_blocks=True)
 
     assert file.read() == "on a disk"
     assert freed == ["open", "pread"]
 
 
 def test_what_is_kept_open_says_what_is_new():
-    file = KernelFile(Path("/proc/self/stat"), waits_for_nobody=True)
+    file = KernelFile(Path("/proc/self/stat"), never_blocks=True)
     before = file.read()
     end = time.process_time() + 0.05
     while time.process_time() < end:
@@ -221,7 +219,7 @@ def test_where_libraries_cannot_be_called_all_is_read_as_ever(freed, monkeypatch
     gil_reads.is_proc_kernels_own.cache_clear()
     try:
         assert read_at_once("/proc/self/stat")
-        assert KernelFile(Path("/proc/meminfo"), waits_for_nobody=True).read()
+        assert KernelFile(Path("/proc/meminfo"), never_blocks=True).read()
     finally:
         gil_reads.is_proc_kernels_own.cache_clear()
     assert {"open", "read", "pread"} <= {*freed}

@@ -35,7 +35,7 @@ def delivery(spool, tracker):
 
 def deliver(delivery, most=30):
     outcomes = []
-    while not outcomes or not (outcomes[-1].is_done or outcomes[-1].is_held):
+    while not outcomes or not (outcomes[-1].is_done or outcomes[-1].is_deferred):
         outcomes.append(delivery.send_some())
         assert len(outcomes) < most
     return outcomes
@@ -121,7 +121,7 @@ def test_a_refusal_holds_everything_and_is_told_once(delivery, tracker, caplog, 
 
     outcomes = [delivery.send_some() for _ in range(3)]
 
-    assert {(o.is_held, o.wait_seconds) for o in outcomes} == {(True, 60.0)}
+    assert {(o.is_deferred, o.wait_seconds) for o in outcomes} == {(True, 60.0)}
     assert len(caplog.records) == 1
     deliver(delivery)
     assert stored(tracker) == ALL
@@ -134,15 +134,15 @@ def test_that_a_spool_is_held_is_told_once_though_another_is_taken(
     held = Delivery(SpoolReader(refused.folder), delivery.transport, delivery._notices)
     for _ in range(3):
         tracker.script.append(Scripted(404))
-        assert held.send_some().is_held
+        assert held.send_some().is_deferred
         # Only that the process is alive.
-        assert not delivery.say_alive().is_held
+        assert not delivery.report_alive().is_deferred
     assert len(caplog.records) == 1
 
     deliver(held)
     tracker.script.append(Scripted(404))
     refused.write(messages.payload([]))
-    assert held.send_some().is_held
+    assert held.send_some().is_deferred
     refused.close()
 
     assert len(caplog.records) == 2
@@ -155,14 +155,14 @@ def test_a_token_is_not_carried_to_where_a_redirect_points(delivery, tracker, st
         place = {"Location": f"{other.url}/api/v1/ingest/x"}
         tracker.script.append(Scripted(status, headers=place))
 
-        assert delivery.send_some().is_held
+        assert delivery.send_some().is_deferred
         assert other.requests == []
     finally:
         other.stop()
 
 
 @pytest.mark.parametrize(
-    ("answer", "is_held", "least_wait"),
+    ("answer", "is_deferred", "least_wait"),
     [
         (Scripted(400), False, 0.1),
         (Scripted(400, MALFORMED), True, 60),
@@ -187,7 +187,7 @@ def test_a_token_is_not_carried_to_where_a_redirect_points(delivery, tracker, st
     ids=lambda value: str(value.status) if isinstance(value, Scripted) else None,
 )
 def test_whatever_a_server_answers_the_first_frame_is_kept_and_sent_again(
-    tracker, tmp_path, answer, is_held, least_wait
+    tracker, tmp_path, answer, is_deferred, least_wait
 ):
     opened = create_spool(tmp_path / "one", ORIGIN, url=None)
     transport = HttpTransport(Server(tracker.url, TOKEN))
@@ -196,7 +196,7 @@ def test_whatever_a_server_answers_the_first_frame_is_kept_and_sent_again(
 
     outcome = sending.send_some()
 
-    assert outcome.is_held is is_held
+    assert outcome.is_deferred is is_deferred
     assert outcome.wait_seconds >= least_wait
     assert not tracker.frames
     sending.send_some()
@@ -349,8 +349,8 @@ def test_what_is_not_a_trackers_word_costs_no_frame(
 def test_a_first_frame_that_cannot_be_read_holds_the_spool(delivery, tracker):
     tracker.script.extend([Scripted(400, MALFORMED)] * 2)
 
-    assert delivery.send_some().is_held is False
-    assert delivery.send_some().is_held is True
+    assert delivery.send_some().is_deferred is False
+    assert delivery.send_some().is_deferred is True
 
 
 def test_refused_messages_are_told_once_per_code(delivery, tracker, caplog):

@@ -122,7 +122,7 @@ def test_of_each_folder_it_is_said_once_that_files_are_held(tmp_path, caplog):
     )
     for _ in range(3):
         ours.send_some(taking)
-        assert theirs.send_some(refusing).is_held
+        assert theirs.send_some(refusing).is_deferred
 
     assert caplog.text.count("does not accept files") == 1
     assert str(tmp_path / "theirs") in caplog.text
@@ -173,7 +173,7 @@ def until_held(uploads, transport, clock):
     for _ in range(30):
         outcome = uploads.send_some(transport)
         assert not outcome.is_done
-        if outcome.is_held:
+        if outcome.is_deferred:
             return waits
         waits.append(outcome.wait_seconds)
         clock.now += outcome.wait_seconds

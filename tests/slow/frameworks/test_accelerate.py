@@ -163,7 +163,7 @@ def test_autocast_of_a_script_is_known_better_than_that_accelerate_has_none(
 ):
     accelerator = accelerate.Accelerator(log_with=SeamarkTracker(run), cpu=True)
     accelerator.init_trackers("digits")
-    assert run.steps._stated["torch/autocast"] == "off"
+    assert run.steps._reported["torch/autocast"] == "off"
     model, _, loader = prepare(accelerator)
     for (inputs,) in run.loader(loader):
         with torch.autocast("cpu", dtype=torch.bfloat16), run.phase("forward"):

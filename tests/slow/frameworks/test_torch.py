@@ -111,7 +111,7 @@ def test_the_precision_of_products_is_what_was_chosen(run, precision, chosen):
     torch.set_float32_matmul_precision(chosen)
     describe(run)
 
-    stated = run.steps._stated
+    stated = run.steps._reported
     assert stated["torch/matmul_precision"] == chosen
     assert stated["torch/tf32_matmul"] is (chosen != "highest")
 
@@ -122,7 +122,7 @@ def test_tf32_is_told_whichever_way_it_was_chosen(run, precision):
     precision.fp32_precision = "tf32"
     describe(run)
 
-    stated = run.steps._stated
+    stated = run.steps._reported
     assert stated["torch/matmul_precision"] == "high"
     assert stated["torch/tf32_matmul"] is True
     assert stated["torch/tf32_cudnn"] is True
@@ -251,7 +251,7 @@ def test_frozen_and_lazy_parameters_are_told_apart(tracker, run):
     model = make_model()
     model[0].requires_grad_(False)
     describe(run, model=model)
-    assert run.steps._stated["model/trainable_parameters"] == 4 * 2 + 2
+    assert run.steps._reported["model/trainable_parameters"] == 4 * 2 + 2
 
     lazy = torch.nn.LazyLinear(3)
     describe(run, model=lazy)

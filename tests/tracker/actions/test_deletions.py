@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests.builders import browser_of, make_member, make_run
 from tracker import tasks
-from tracker.access.objects import deleted_thing, doomed_thing, readable_ladder
+from tracker.access.objects import deleted_item, purgeable_item, readable_ladder
 from tracker.actions import deletions
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import (
@@ -87,7 +87,7 @@ def test_what_is_deleted_is_nowhere_but_in_the_trash(project, member, ada, thing
 
     assert not type(thing).objects.exists()
     assert listed(project, ada) == [(kind, "nightly")]
-    assert deleted_thing(ada, kind, thing.id) == thing
+    assert deleted_item(ada, kind, thing.id) == thing
     with pytest.raises(NotFound):
         delete(thing, member)
 
@@ -256,14 +256,14 @@ def test_who_may_delete_may_restore_and_owners_delete_for_good(member, thing, ki
     )
     stranger = browser_of(make_member("mallory"))
 
-    assert deleted_thing(eve, kind, thing.id) == thing
-    assert doomed_thing(owner, kind, thing.id) == thing
+    assert deleted_item(eve, kind, thing.id) == thing
+    assert purgeable_item(owner, kind, thing.id) == thing
     for actor in (eve, vera):
         with pytest.raises(NotAllowed):
-            doomed_thing(actor, kind, thing.id)
+            purgeable_item(actor, kind, thing.id)
     with pytest.raises(NotAllowed):
-        deleted_thing(vera, kind, thing.id)
-    for seek in (deleted_thing, doomed_thing):
+        deleted_item(vera, kind, thing.id)
+    for seek in (deleted_item, purgeable_item):
         with pytest.raises(NotFound):
             seek(stranger, kind, thing.id)
 
@@ -277,9 +277,9 @@ def test_a_view_of_one_s_own_is_one_s_own_in_the_trash_as_well(project, member, 
     (found,) = deleted_page(project, actor, offset=0, limit=9).things
     assert found.is_private
     assert listed(project, ada) == []
-    assert doomed_thing(actor, "view", view.id) == view
+    assert purgeable_item(actor, "view", view.id) == view
     with pytest.raises(NotFound):
-        deleted_thing(ada, "view", view.id)
+        deleted_item(ada, "view", view.id)
 
 
 def test_there_is_no_other_kind_of_thing(ada, makers, member):
@@ -288,6 +288,6 @@ def test_there_is_no_other_kind_of_thing(ada, makers, member):
 
     for kind in ("run", "Ladder", "dashboard", "x"):
         with pytest.raises(NotFound):
-            deleted_thing(ada, kind, ladder.id)
+            deleted_item(ada, kind, ladder.id)
     with pytest.raises(NotFound):
         readable_ladder(ada, ladder.id)

@@ -19,7 +19,11 @@ from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import make_sample_run
 from tracker.actions.findings import bring_back, dismiss
-from tracker.actions.run_summaries import EVERY_SOURCE, gather_everything, is_gathered
+from tracker.actions.run_summaries import (
+    EVERY_SOURCE,
+    gather_everything,
+    is_summary_current,
+)
 from tracker.actions.tags import change_tags
 from tracker.actor import Actor
 from tracker.integrity.repair import repair
@@ -84,7 +88,7 @@ def test_a_diagnosis_says_what_its_ledgers_and_findings_do(project):
     assert row.finding == main_findings([run.id])[run.id].title
     assert row.stages == 3
     assert row.gpu_hours > 0
-    assert is_gathered(run.id)
+    assert is_summary_current(run.id)
 
 
 def test_a_dismissed_finding_is_nobodys_main_one_until_it_is_back(project, member):
@@ -152,7 +156,7 @@ def test_gathering_takes_as_many_statements_for_many_runs(project):
 
     assert many <= few
     assert again < many
-    assert all(map(is_gathered, runs))
+    assert all(map(is_summary_current, runs))
 
 
 def test_what_says_something_else_is_named_and_made_right(project):

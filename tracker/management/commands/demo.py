@@ -167,8 +167,8 @@ def read(ladder_id: str) -> Ladder:
 
 
 def has_work(run_ids: list[UUID]) -> bool:
-    asked_for, under_way = Q(due_at__isnull=False), Q(leased_until__isnull=False)
-    return Work.objects.filter(asked_for | under_way, run__in=run_ids).exists()
+    is_due, under_way = Q(due_at__isnull=False), Q(leased_until__isnull=False)
+    return Work.objects.filter(is_due | under_way, run__in=run_ids).exists()
 
 
 def rung_table(ladder: LadderView) -> list[str]:

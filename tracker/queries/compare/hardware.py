@@ -31,7 +31,7 @@ class ComparedLine:
 
 def compared_lines(
     runs: Sequence[Run],
-    is_wanted: Callable[[str], bool],
+    is_requested: Callable[[str], bool],
     *,
     align: str,
     stage: str | None,
@@ -42,7 +42,7 @@ def compared_lines(
     for the time since the start of the stage, or "step" for the steps of that stage.
     """
     found = _measures(runs, None if align == "run" else stage)
-    selected = [each for each in found if is_wanted(each.measure)]
+    selected = [each for each in found if is_requested(each.measure)]
     lines = read_lines(
         [(runs[each.position], each.path) for each in selected],
         axis=Axis.TIME,

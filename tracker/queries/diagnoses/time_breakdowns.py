@@ -199,7 +199,7 @@ def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | Non
 
 
 # Any: querysets and rows of sums.
-def held_gpus(of: Q, since: datetime | None) -> Any:
+def gpu_ledgers(of: Q, since: datetime | None) -> Any:
     kept = Diagnosis.objects.filter(
         of, run__trashed_at=None, ledger__isnull=False
     ).annotate(gpus=number_kept("gpus"))
@@ -216,9 +216,9 @@ def seconds_kept(uses: Iterable[Use]) -> Combinable:
 def energy_kept() -> Combinable:
     # SQLite would read JSON null as 0. Stages without energy are excluded from sums, which
     # therefore cover only stages whose GPUs measure it.
-    is_told = When(ledger__energy_joules=None, then=Value(None))
+    is_missing = When(ledger__energy_joules=None, then=Value(None))
     return Case(
-        is_told, default=number_kept("energy_joules"), output_field=FloatField()
+        is_missing, default=number_kept("energy_joules"), output_field=FloatField()
     )
 
 

@@ -21,7 +21,7 @@ from tracker.models import Attribute, Project, Spool
 from tracker.queries.diagnoses.diagnoses import main_findings
 from tracker.queries.diagnoses.time_breakdowns import (
     LedgerView,
-    held_gpus,
+    gpu_ledgers,
     ledger_of,
     summed,
     sums_by_use,
@@ -154,7 +154,7 @@ def trend_of(
 
 def hours_of_projects(actor: Actor, *, since: datetime) -> list[ProjectHours]:
     """Return the GPU time of each readable project, most first, at most 12 projects."""
-    kept = held_gpus(Q(run__project__in=Project.objects.readable_by(actor)), since)
+    kept = gpu_ledgers(Q(run__project__in=Project.objects.readable_by(actor)), since)
     rows = summed(kept.values("run__project_id")).order_by("-total")[:MAX_PROJECTS]
     sums = {row["run__project_id"]: row for row in rows}
     projects = Project.objects.select_related("workspace").in_bulk(list(sums))
@@ -168,7 +168,7 @@ def hours_of_projects(actor: Actor, *, since: datetime) -> list[ProjectHours]:
 
 # Any: querysets of diagnoses, which mypy cannot follow through annotations.
 def _of(project: Project, since: datetime | None) -> Any:
-    return held_gpus(Q(run__project=project), since)
+    return gpu_ledgers(Q(run__project=project), since)
 
 
 def _starts(first: date, last: date, *, is_weekly: bool) -> list[date]:

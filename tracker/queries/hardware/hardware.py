@@ -65,13 +65,15 @@ class Summary:
 def measured_lines(
     run: Run,
     stages: Collection[str],
-    is_wanted: Callable[[str], bool],
+    is_requested: Callable[[str], bool],
     *,
     low: float | None = None,
     high: float | None = None,
 ) -> list[Measured]:
     """Read the requested measures of these stages over time, in milliseconds since 1970."""
-    selected = [each for each in list_measures(run, stages) if is_wanted(each.measure)]
+    selected = [
+        each for each in list_measures(run, stages) if is_requested(each.measure)
+    ]
     lines = read_lines(
         [(run, each.path) for each in selected],
         axis=Axis.TIME,

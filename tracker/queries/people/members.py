@@ -140,7 +140,7 @@ def addable_members(project: Project) -> list[Person]:
     return [Person.of(member.user) for member in others.select_related("user")]
 
 
-def heirs_of(member: Member) -> list[tuple[int, Person]]:
+def possible_successors(member: Member) -> list[tuple[int, Person]]:
     """Return the members who can be the new owner of things, by name."""
     others = Member.objects.active().filter(
         workspace=member.workspace_id,

@@ -19,7 +19,7 @@ MAX_STAGES = 20
 MAX_OF_A_RUN = 200
 LONGEST_TEXT = 1_000
 # Maximum number of compared runs with notes.
-MAX_NOTED_RUNS = 20
+MAX_RUNS_WITH_NOTES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def notes_of_runs(runs: Sequence[Run]) -> dict[UUID, list[Note]]:
         beginning_with(NOTES), run__in=of_run, kind=Kind.TEXT_SERIES, count__gt=0
     )
     having = set(notes.values_list("run_id", flat=True).distinct())
-    read = [run for run in runs if run.id in having][:MAX_NOTED_RUNS]
+    read = [run for run in runs if run.id in having][:MAX_RUNS_WITH_NOTES]
     return {run_id: [] for run_id in of_run} | {run.id: notes_of(run) for run in read}
 
 

@@ -74,8 +74,8 @@ def _dimensions(comparison: Comparison) -> list[str]:
     project.
     """
     actor = comparison.actor
-    is_asked = actor.grant is None and not comparison.is_across
-    if is_asked or not actor.sees(Part.CONFIG):
+    has_completion = actor.grant is None and not comparison.is_across
+    if has_completion or not actor.sees(Part.CONFIG):
         return []
     runs = [run.id for run in comparison.runs]
     return dimensions_of(runs, seen_by(actor)).names

@@ -18,7 +18,7 @@ INDEX = "index.html"
 # The name of a file below it changes with its content.
 NAMED_BY_CONTENT = "assets/"
 KEPT = "public, max-age=31536000, immutable"
-ASKED_EACH_TIME = "public, no-cache"
+REVALIDATED = "public, no-cache"
 
 
 @require_safe
@@ -63,5 +63,5 @@ def _response(request: HttpRequest, page: str, path: Path) -> HttpResponse:
         response = HttpResponse(path.read_bytes(), content_type=kind)
     response["ETag"] = etag
     is_kept = page.startswith(NAMED_BY_CONTENT)
-    response["Cache-Control"] = KEPT if is_kept else ASKED_EACH_TIME
+    response["Cache-Control"] = KEPT if is_kept else REVALIDATED
     return response

@@ -23,7 +23,7 @@ def change_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     is_on = _is_on(request)
     follow_run(run, user_id=request.actor.user_id, is_on=is_on)
-    _say(request, is_on=is_on)
+    _confirm(request, is_on=is_on)
     address = request.POST.get("next") or reverse("run", args=[run_id])
     return HttpResponseRedirect(local_path(request, address))
 
@@ -35,7 +35,7 @@ def change_project(request: PageRequest, workspace: str, project: str) -> HttpRe
     found = readable_project(request.actor, workspace, project)
     is_on = _is_on(request)
     follow_project(found, user_id=request.actor.user_id, is_on=is_on)
-    _say(request, is_on=is_on)
+    _confirm(request, is_on=is_on)
     return HttpResponseRedirect(reverse("alerts", args=[workspace, project]))
 
 
@@ -45,6 +45,6 @@ def _is_on(request: PageRequest) -> bool:
     return request.POST.get("follow") == "1"
 
 
-def _say(request: PageRequest, *, is_on: bool) -> None:
+def _confirm(request: PageRequest, *, is_on: bool) -> None:
     message = gettext("Following.") if is_on else gettext("Unfollowed.")
     tell(request, message)

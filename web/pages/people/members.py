@@ -13,12 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 from tracker.access.objects import projects_of_workspace
 from tracker.access.people import (
     grantable_roles,
-    heir_of,
     managed_member,
     may_manage,
     may_reset_account,
     readable_members,
     require_grantable,
+    successor_of,
 )
 from tracker.actions.people import members as actions
 from tracker.actions.people.mail import can_mail
@@ -26,7 +26,11 @@ from tracker.actions.people.roles import role_named
 from tracker.errors import InvalidInput
 from tracker.queries.people.accounts import has_second_factor
 from tracker.queries.people.invitations import pending_invitations
-from tracker.queries.people.members import heirs_of, leaving, workspace_members
+from tracker.queries.people.members import (
+    leaving,
+    possible_successors,
+    workspace_members,
+)
 from web.pages.people.invitation_form import EXPIRIES, USES, InviteForm
 from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
@@ -90,7 +94,7 @@ def reactivate(request: PageRequest, workspace: str, member_id: int) -> HttpResp
 def offboard(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
     member = managed_member(request.actor, workspace, member_id)
     try:
-        successor = heir_of(member, request.POST.get("heir", ""))
+        successor = successor_of(member, request.POST.get("heir", ""))
         actions.offboard(member, audit_context(request), successor)
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
@@ -106,7 +110,7 @@ def offboard(request: PageRequest, workspace: str, member_id: int) -> HttpRespon
 def remove(request: PageRequest, workspace: str, member_id: int) -> HttpResponse:
     member = managed_member(request.actor, workspace, member_id)
     try:
-        successor = heir_of(member, request.POST.get("heir", ""))
+        successor = successor_of(member, request.POST.get("heir", ""))
         actions.remove(member, audit_context(request), successor)
     except InvalidInput as error:
         return show_member(request, workspace, member_id, error=error)
@@ -156,7 +160,7 @@ def show_member(
             for role in reversed(grantable_roles(request.actor, member.workspace))
         ],
         "leaving": leaving(member),
-        "heirs": heirs_of(member),
+        "heirs": possible_successors(member),
         "may_reset": may_reset_account(request.actor, member.user),
         "has_second_factor": has_second_factor(member.user_id),
         "reset_link": reset_link,

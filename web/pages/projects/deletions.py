@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from tracker.access.objects import deleted_thing, doomed_thing
+from tracker.access.objects import deleted_item, purgeable_item
 from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
 from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
@@ -37,7 +37,7 @@ def delete_with_way_back(request: PageRequest, kind: str, item: Any) -> None:
 @require_POST
 @signed_in
 def restore(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
-    item = deleted_thing(request.actor, kind, thing_id)
+    item = deleted_item(request.actor, kind, thing_id)
     before = item.name
     restore_made(item)
     template = (
@@ -53,7 +53,7 @@ def restore(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
 @signed_in
 def delete(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
     """Delete a trashed object permanently."""
-    item = doomed_thing(request.actor, kind, thing_id)
+    item = purgeable_item(request.actor, kind, thing_id)
     name, project = item.name, item.project
     delete_made_for_good(item)
     template = gettext("%(name)s is deleted for good.")

@@ -11,12 +11,12 @@ from tracker.models import State
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
-def say_gone(client, spool_id, after=1, time=START):
+def report_gone(client, spool_id, after=1, time=START):
     return client.post(f"/api/v1/ingest/{spool_id}/gone?after={after}&time={time}")
 
 
 def test_notes_when_a_process_was_last_heard_of(writer, run):
-    response = say_gone(writer, run.spools.get().id)
+    response = report_gone(writer, run.spools.get().id)
 
     assert response.status_code == 200
     answer = response.json()
@@ -26,7 +26,7 @@ def test_notes_when_a_process_was_last_heard_of(writer, run):
 
 
 def test_missing_frames_are_answered_with_the_number_expected(writer, run):
-    response = say_gone(writer, run.spools.get().id, after=7)
+    response = report_gone(writer, run.spools.get().id, after=7)
 
     assert response.status_code == 409
     assert response.json()["error"]["code"] == "out_of_order"
@@ -34,7 +34,7 @@ def test_missing_frames_are_answered_with_the_number_expected(writer, run):
 
 
 def test_of_a_spool_that_is_not_there_is_nothing_to_be_said(writer):
-    assert say_gone(writer, uuid4()).status_code == 404
+    assert report_gone(writer, uuid4()).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_of_a_spool_that_is_not_there_is_nothing_to_be_said(writer):
     [("", 0), (0, 0), (-1, 0), ("many", 0), (2**63, 0), (1, ""), (1, -1), (1, 10**18)],
 )
 def test_what_cannot_be_is_refused(writer, run, after, time):
-    response = say_gone(writer, run.spools.get().id, after, time)
+    response = report_gone(writer, run.spools.get().id, after, time)
 
     assert response.status_code == 400
     assert response.json()["error"]["code"] == "invalid_input"
@@ -51,9 +51,9 @@ def test_what_cannot_be_is_refused(writer, run, after, time):
 def test_only_a_token_that_may_write_says_so(api, reader, client_with, stranger, run):
     spool_id = run.spools.get().id
 
-    assert say_gone(api("smk_nobody"), spool_id).status_code == 401
-    assert say_gone(reader, spool_id).status_code == 403
-    assert say_gone(client_with(stranger, "log"), spool_id).status_code == 404
+    assert report_gone(api("smk_nobody"), spool_id).status_code == 401
+    assert report_gone(reader, spool_id).status_code == 403
+    assert report_gone(client_with(stranger, "log"), spool_id).status_code == 404
 
     run.refresh_from_db()
     assert run.state == State.RUNNING

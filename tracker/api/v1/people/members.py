@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
 from tracker.access.people import (
-    heir_of,
     managed_member,
     managed_workspace,
     require_grantable,
     resettable_member,
+    successor_of,
 )
 from tracker.actions.people.addresses import confirm_address
 from tracker.actions.people.audit_context import AuditContext
@@ -144,7 +144,9 @@ def offboard_member(
     Their runs stay. An account without another workspace is deactivated.
     """
     member = managed_member(request.auth, workspace, member_id)
-    offboard(member, audit_context(request), heir_of(member, _id(body.transfer_to)))
+    offboard(
+        member, audit_context(request), successor_of(member, _id(body.transfer_to))
+    )
     return _one(request, workspace, member_id)
 
 
@@ -158,7 +160,7 @@ def remove_member(
 ) -> HttpResponse:
     """Delete a membership with its keys; the account and the runs stay."""
     member = managed_member(request.auth, workspace, member_id)
-    remove(member, audit_context(request), heir_of(member, _id(body.transfer_to)))
+    remove(member, audit_context(request), successor_of(member, _id(body.transfer_to)))
     return json_response({"id": member_id, "is_removed": True})
 
 
