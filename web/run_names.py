@@ -38,7 +38,8 @@ class RunNames:
         shape = self._shapes.get(_key(tokens), list(tokens))
         shared = [shape[place] == token for place, token in enumerate(tokens)]
         if all(shared):
-            return [(name[:-END], True), (name[-END:], False)]
+            halves = [(name[:-END], True), (name[-END:], False)]
+            return [part for part in halves if part[0]]
         pairs = groupby(zip(tokens, shared, strict=True), key=lambda pair: pair[1])
         found = [("".join(token for token, _ in group), cut) for cut, group in pairs]
         return [(text, cut and len(text) >= SHORTEST_CUT) for text, cut in found]

@@ -26,6 +26,7 @@ def test_the_end_of_a_name_like_no_other_stays():
     parts = RunNames(["baseline"]).parts("a-name-that-stands-by-itself")
 
     assert parts == [("a-name-that-st", True), ("ands-by-itself", False)]
+    assert RunNames(["baseline"]).parts("baseline") == [("baseline", False)]
 
 
 def test_odd_names_have_parts():
