@@ -160,6 +160,7 @@ REFUSING = {
     "compare-figures",
     "compare-media",
     "panel-body",
+    "panel-dashboard",
     "panel-figure",
     "run-histograms",
     "run-evidence",

@@ -178,7 +178,7 @@ def test_keys_lead_to_places(visit, ada, run):
     expect(page).to_have_url(re.compile(f"{PROJECT}$"))
     page.wait_for_load_state("networkidle")
     page.keyboard.press("/")
-    expect(page.get_by_role("searchbox").first).to_be_focused()
+    expect(page.get_by_label("Filter by name or tag")).to_be_focused()
     page.keyboard.press("g")
     page.keyboard.press("p")
     expect(page.get_by_role("searchbox").first).to_have_value("gp")

@@ -129,7 +129,7 @@ class Palette {
     const title = createElement("div", "palette__title", GROUPS[kind])
     title.id = `palette-${kind}`
     group.role = "group"
-    group.setAttribute("aria-labeledby", title.id)
+    group.setAttribute("aria-labelledby", title.id)
     title.role = "presentation"
     group.append(title, ...places.map((place) => this.option(place)))
     return group
