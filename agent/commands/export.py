@@ -277,13 +277,13 @@ def _write_files(run: StoredRun, folder: Path, prefix: str) -> tuple[int, int]:
         return 0, 0
     stored = StoredFiles("", list_files=lambda _: files, read=run.open_file)
     written = stored.download(folder / "files", missing="skip")
-    absent = [file.path for file in files if not file.is_stored]
-    if absent:
+    missing = [file.path for file in files if not file.is_stored]
+    if missing:
         tell(
-            f"{run.name}: {counted(len(absent), 'file')} of {len(files):,} not arrived yet,"
-            f" including {absent[0]!a}; run the same command again later"
+            f"{run.name}: {counted(len(missing), 'file')} of {len(files):,} not arrived yet,"
+            f" including {missing[0]!a}; run the same command again later"
         )
-    return len(written), len(absent)
+    return len(written), len(missing)
 
 
 def _finish(folder: Path, mark: Json) -> None:

@@ -79,8 +79,8 @@ def _handled_signals(relays: list[Relay]) -> Iterator[None]:
     """Forward changes of terminal sizes, and handle ends of relays."""
 
     def match(_: int, __: FrameType | None) -> None:
-        news = [relay.front.match_size() for relay in relays]
-        if any(news):
+        changed = [relay.front.match_size() for relay in relays]
+        if any(changed):
             # Programs that read the size before the update get a signal too, including
             # grandchildren.
             os.killpg(0, signal.SIGWINCH)

@@ -80,16 +80,16 @@ class SeamarkCallback:
         except ValueError:
             # No trial is complete yet.
             return
-        best_known, absent = self._absent
+        best_known, unset = self._absent
         if best_known != (study.study_name, best.number):
             complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
             # Clears parameters of an earlier best trial that this one does not have.
-            absent = dict.fromkeys(name for one in complete for name in one.params)
-            self._absent = (study.study_name, best.number), absent
+            unset = dict.fromkeys(name for one in complete for name in one.params)
+            self._absent = (study.study_name, best.number), unset
         self._run["study/best"] = {
             "trial": best.number,
             "value": best.value,
-            "params": {**absent, **best.params},
+            "params": {**unset, **best.params},
         }
 
 

@@ -108,8 +108,8 @@ def _is_steady(gaps: Sequence[int]) -> bool:
     """Return whether gaps are about equal, as for a single GPU."""
     if not gaps:
         return True
-    usual = median_low(gaps)
+    median = median_low(gaps)
     steady = sum(
-        usual / _STEADY_FACTOR <= gap <= usual * _STEADY_FACTOR for gap in gaps
+        median / _STEADY_FACTOR <= gap <= median * _STEADY_FACTOR for gap in gaps
     )
     return steady >= _STEADY_SHARE * len(gaps)

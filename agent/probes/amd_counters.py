@@ -103,9 +103,9 @@ class Shares:
             if isinstance(process.get("engine_usage"), Mapping)
         }
         # Ended processes are dropped, because their PIDs may be reused.
-        gone, self._seen = self._seen - busy.keys(), set(busy)
-        if gone:
-            self._rates.forget(str(pid) for pid in gone)
+        ended, self._seen = self._seen - busy.keys(), set(busy)
+        if ended:
+            self._rates.forget(str(pid) for pid in ended)
         rates = self._rates.of({str(pid): time for pid, time in busy.items()}, now)
         if own is None or len(busy) < len(processes):
             return {}

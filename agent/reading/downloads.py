@@ -124,12 +124,12 @@ class StoredFiles:
 
 
 def _refuse_absent(files: list[StoredFile]) -> None:
-    absent = [file.path for file in files if not file.is_stored]
-    if not absent:
+    missing = [file.path for file in files if not file.is_stored]
+    if not missing:
         return
-    others = f" and {len(absent) - 1:,} more have" if absent[1:] else " has"
-    hint = "; missing='skip' takes the others" if len(absent) < len(files) else ""
-    raise CannotRead("not_arrived", f"{absent[0]!a}{others} not arrived yet{hint}.")
+    others = f" and {len(missing) - 1:,} more have" if missing[1:] else " has"
+    hint = "; missing='skip' takes the others" if len(missing) < len(files) else ""
+    raise CannotRead("not_arrived", f"{missing[0]!a}{others} not arrived yet{hint}.")
 
 
 def safe_name(name: str) -> str:

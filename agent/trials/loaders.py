@@ -168,8 +168,8 @@ class _FewOfTorch:
 def _choose(data: Any, loader: Any, batches: int) -> list[Any]:
     """Return the indices of some batches, as the DataLoader's sampler may yield them."""
     dataset, size = loader.dataset, loader.batch_size
-    usual = (data.SequentialSampler, data.RandomSampler)
-    if size is None or type(loader.sampler) not in usual:
+    standard = (data.SequentialSampler, data.RandomSampler)
+    if size is None or type(loader.sampler) not in standard:
         # A custom sampler decides which indices exist and belong together.
         order = loader.batch_sampler
         with random_numbers.kept_of(loader):

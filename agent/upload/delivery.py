@@ -13,7 +13,7 @@ from seamark.lifecycle.registration import FIRST_NUMBER
 from seamark.queue.frames import Frame
 from seamark.queue.spool_reader import SpoolReader
 from seamark.upload.request_limits import RequestLimits, refused_by_proxy
-from seamark.upload.responses import Answer, Meaning, is_not_found, judge
+from seamark.upload.responses import Meaning, Response, is_not_found, judge
 from seamark.upload.transport import Transport
 from seamark.user_warnings import Notices
 
@@ -114,26 +114,26 @@ class Delivery:
             reply = self.transport.report_gone(self.spool.sent_as, last, written_at)
         except NoAnswer as error:
             return self._unanswered(error)
-        answer = judge(reply, now=time.time())
-        is_passing = answer.meaning in (Meaning.UNCLEAR, Meaning.TOO_SLOW)
-        if answer.meaning in (Meaning.OUT_OF_ORDER, Meaning.BUSY) or (
+        response = judge(reply, now=time.time())
+        is_passing = response.meaning in (Meaning.UNCLEAR, Meaning.TOO_SLOW)
+        if response.meaning in (Meaning.OUT_OF_ORDER, Meaning.BUSY) or (
             is_passing and self._failures < _PATIENT_FAILURES
         ):
-            return self._obey(answer, [])
+            return self._obey(response, [])
         self._gone_after, self._failures = last, 0
         # All frames were stored. If the run is deleted or in the trash, the report is
         # not needed; otherwise it is retried later without blocking anything.
-        self.is_undelivered = answer.meaning is not Meaning.STORED and not is_not_found(
-            reply
+        self.is_undelivered = (
+            response.meaning is not Meaning.STORED and not is_not_found(reply)
         )
-        if answer.meaning is not Meaning.STORED:
+        if response.meaning is not Meaning.STORED:
             later = (
                 "is retried every minute" if self.is_undelivered else "is not needed"
             )
             self._notices.warn(
                 f"untold {self.spool.id}",
                 f"the points in {self.spool.folder} are delivered; reporting the end of"
-                f" their process failed ({answer.text}) and {later}",
+                f" their process failed ({response.text}) and {later}",
             )
         return Outcome()
 
@@ -163,10 +163,10 @@ class Delivery:
         except NoAnswer as error:
             self._send_less(body)
             return self._unanswered(error)
-        answer = judge(reply, now=time.time())
-        if answer.meaning is Meaning.TOO_SLOW:
+        response = judge(reply, now=time.time())
+        if response.meaning is Meaning.TOO_SLOW:
             self._send_less(body)
-        outcome = self._obey(answer, frames)
+        outcome = self._obey(response, frames)
         if not outcome.is_deferred:
             self._notices.forget(self._deferral_key)
         return outcome
@@ -182,92 +182,92 @@ class Delivery:
         # A batch that exceeds the connection's capacity would never arrive.
         self._batch_bytes = max(len(body) // 2, _SMALLEST_BATCH_BYTES)
 
-    def _obey(self, answer: Answer, frames: list[Frame]) -> Outcome:
-        if answer.meaning is Meaning.STORED:
-            return self._stored(answer, frames)
-        if answer.meaning is Meaning.OUT_OF_ORDER:
-            return self._rewind(answer, frames)
-        if answer.meaning is Meaning.DIFFERS:
-            return self._renew(answer, answer.number)
-        if answer.meaning is Meaning.HOLD:
-            return self._hold(answer)
-        if answer.meaning in (Meaning.BUSY, Meaning.UNCLEAR, Meaning.TOO_SLOW):
-            return self._wait(answer)
-        return self._make_smaller(answer, frames)
+    def _obey(self, response: Response, frames: list[Frame]) -> Outcome:
+        if response.meaning is Meaning.STORED:
+            return self._stored(response, frames)
+        if response.meaning is Meaning.OUT_OF_ORDER:
+            return self._rewind(response, frames)
+        if response.meaning is Meaning.DIFFERS:
+            return self._renew(response, response.number)
+        if response.meaning is Meaning.HOLD:
+            return self._hold(response)
+        if response.meaning in (Meaning.BUSY, Meaning.UNCLEAR, Meaning.TOO_SLOW):
+            return self._wait(response)
+        return self._make_smaller(response, frames)
 
-    def _make_smaller(self, answer: Answer, frames: list[Frame]) -> Outcome:
+    def _make_smaller(self, response: Response, frames: list[Frame]) -> Outcome:
         """Send unreadable or oversized data in smaller pieces."""
         if len(frames) <= 1:
-            if answer.meaning is Meaning.NOT_LET_THROUGH:
+            if response.meaning is Meaning.NOT_LET_THROUGH:
                 # Another proxy, or free space on this one, may let it through later.
                 size_bytes = _size_of(frames)
                 why = refused_by_proxy(size_bytes, "bytes before compression")
-                return self._hold(answer, why)
-            return self._set_aside(answer, frames)
-        if answer.meaning is Meaning.MALFORMED:
+                return self._hold(response, why)
+            return self._set_aside(response, frames)
+        if response.meaning is Meaning.MALFORMED:
             self._alone_until = frames[-1].number
         else:
             self._limits.refuse_batch(_size_of(frames))
         return Outcome()
 
-    def _wait(self, answer: Answer) -> Outcome:
-        why = f"the server cannot take data now ({answer.text})"
-        if answer.wait_seconds is not None:
-            return Outcome(wait_seconds=answer.wait_seconds, why=why)
+    def _wait(self, response: Response) -> Outcome:
+        why = f"the server cannot take data now ({response.text})"
+        if response.wait_seconds is not None:
+            return Outcome(wait_seconds=response.wait_seconds, why=why)
         self._notices.warn("unclear", why)
-        is_answered = answer.meaning is not Meaning.UNCLEAR
+        is_answered = response.meaning is not Meaning.UNCLEAR
         return Outcome(
             wait_seconds=self._longer_wait(), is_answered=is_answered, why=why
         )
 
-    def _stored(self, answer: Answer, frames: list[Frame]) -> Outcome:
-        for refusal in answer.refused:
+    def _stored(self, response: Response, frames: list[Frame]) -> Outcome:
+        for refusal in response.refused:
             fields = (str(refusal.get(name) or "") for name in _REFUSAL)
             self._reject(Rejected(*fields))
-        self.run_id = answer.run_id or self.run_id
-        if answer.numbered_name:
+        self.run_id = response.run_id or self.run_id
+        if response.numbered_name:
             self._notices.warn(
                 f"numbered {self.spool.id}",
                 f"a run of this name has ended before, so this one is"
-                f" {answer.numbered_name!a}; agent.init(..., resume=True) continues"
+                f" {response.numbered_name!a}; agent.init(..., resume=True) continues"
                 " the earlier one",
             )
-        if self._is_set_back(answer):
-            return self._renew(answer, self._first_unconfirmed(answer, frames))
+        if self._is_set_back(response):
+            return self._renew(response, self._first_unconfirmed(response, frames))
         if not frames:
             self._failures = 0
             return Outcome()
-        if answer.number < frames[0].number:
+        if response.number < frames[0].number:
             # The server accepted the batch but stored nothing: back off.
             why = "the server accepts data but stores none of it"
             return Outcome(wait_seconds=self._longer_wait(), why=why)
         self._failures = 0
         self._batch_bytes = min(self._batch_bytes * 2 + 1, self._limits.batch_bytes)
-        stored = min(answer.number, frames[-1].number)
+        stored = min(response.number, frames[-1].number)
         self.spool.acknowledge(stored)
         self._replacements = {n: f for n, f in self._replacements.items() if n > stored}
         return Outcome()
 
-    def _rewind(self, answer: Answer, frames: list[Frame]) -> Outcome:
-        if frames and answer.number == frames[0].number:
+    def _rewind(self, response: Response, frames: list[Frame]) -> Outcome:
+        if frames and response.number == frames[0].number:
             why = "the server requests the same data again"
             return Outcome(wait_seconds=self._longer_wait(), why=why)
-        self.spool.acknowledge(answer.number - 1)
+        self.spool.acknowledge(response.number - 1)
         return Outcome(wait_seconds=0.0 if frames else self._longer_wait())
 
-    def _set_aside(self, answer: Answer, frames: list[Frame]) -> Outcome:
+    def _set_aside(self, response: Response, frames: list[Frame]) -> Outcome:
         # Without its first frame a spool belongs to no run.
         if (
             not frames
             or frames[0].number == 1
             or frames[0].number in self._replacements
         ):
-            return self._hold(answer)
+            return self._hold(response)
         frame = frames[0]
         kept = self.spool.set_aside(frame)
         self._notices.warn(
             "set aside",
-            f"the server cannot read a frame ({answer.text}); it is kept in {kept}",
+            f"the server cannot read a frame ({response.text}); it is kept in {kept}",
         )
         lost = messages.count_points(frame.payload)
         payload = messages.payload([messages.drop(lost)] if lost else [])
@@ -278,19 +278,19 @@ class Delivery:
         # The run of another process: warn once per code.
         self._notices.warn(f"refused {error.code}", str(error))
 
-    def _is_set_back(self, answer: Answer) -> bool:
+    def _is_set_back(self, response: Response) -> bool:
         """Return whether the server has more frames than this process has ever written."""
         if self._last_written is None or self.spool.is_renewed_in_vain:
             return False
-        return answer.number > self.spool.as_sent(self._last_written())
+        return response.number > self.spool.as_sent(self._last_written())
 
-    def _first_unconfirmed(self, answer: Answer, frames: list[Frame]) -> int:
+    def _first_unconfirmed(self, response: Response, frames: list[Frame]) -> int:
         """Return the first skipped frame that is not identical to the server's copy."""
-        if not frames or frames[-1].number > answer.number - _COMPARED_FRAMES:
+        if not frames or frames[-1].number > response.number - _COMPARED_FRAMES:
             return self.spool.acknowledged + len(frames) + 1
         return frames[0].number
 
-    def _renew(self, answer: Answer, first: int) -> Outcome:
+    def _renew(self, response: Response, first: int) -> Outcome:
         """Continue in a new spool of the same run, with the frames the server does not
         have.
         """
@@ -298,8 +298,8 @@ class Delivery:
         # The first frames of a new spool conflict with nothing, so do not retry without
         # end. Later frames may conflict with those of another copy.
         is_in_vain = self.spool.is_renewed_in_vain and first <= FIRST_NUMBER
-        if is_in_vain or not self.spool.renew(first, answer.stored):
-            return self._hold(answer)
+        if is_in_vain or not self.spool.renew(first, response.stored):
+            return self._hold(response)
         self.forget_refusals()
         self._notices.warn(
             f"renewed {self.spool.id}",
@@ -309,10 +309,10 @@ class Delivery:
         )
         return Outcome(wait_seconds=self._longer_wait())
 
-    def _hold(self, answer: Answer, why: str = "") -> Outcome:
-        if answer.is_run_closed:
+    def _hold(self, response: Response, why: str = "") -> Outcome:
+        if response.is_run_closed:
             self._tell_closed()
-        why = why or f"the server does not accept data ({answer.text})"
+        why = why or f"the server does not accept data ({response.text})"
         self._notices.warn(
             self._deferral_key,
             f"{why}; all data is kept in {self.spool.folder} and sent again every"

@@ -181,7 +181,7 @@ class Uploads:
         fitting = min(max(fitting, sent_bytes // 2), sent_bytes * 2)
         self._part_bytes = max(fitting, SMALLEST_PART_BYTES)
 
-    def _obey(  # noqa: PLR0911 - one for each answer
+    def _obey(  # noqa: PLR0911 - one for each response
         self, reply: Reply, current: _Current, *, sent_bytes: int
     ) -> Outcome:
         content = content_of(reply.body)

@@ -38,7 +38,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A parsed response."""
 
     meaning: Meaning
@@ -50,7 +50,7 @@ class Answer:
     stored: tuple[int, ...] = ()
     refused: list[dict[str, Any]] = field(default_factory=list)
     refused_count: int = 0
-    # The run's id; "" if the answer does not contain it.
+    # The run's id; "" if the response does not contain it.
     run_id: str = ""
     # The run's name if the server numbered it; "" otherwise.
     numbered_name: str = ""
@@ -64,7 +64,7 @@ _MEANINGS: dict[int, Meaning] = {
 }
 
 
-def judge(reply: Reply, *, now: float) -> Answer:
+def judge(reply: Reply, *, now: float) -> Response:
     """Parse a response; `now` is seconds since 1970, used for dates in `Retry-After`."""
     content = content_of(reply.body)
     if reply.status == HTTPStatus.OK:
@@ -77,10 +77,10 @@ def judge(reply: Reply, *, now: float) -> Answer:
     if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
         return _differs(content, text)
     if meaning is Meaning.BUSY:
-        return Answer(
+        return Response(
             meaning, wait_seconds=retry_after(reply.retry_after, now), text=text
         )
-    return Answer(meaning, text=text, is_run_closed=code == _RUN_CLOSED)
+    return Response(meaning, text=text, is_run_closed=code == _RUN_CLOSED)
 
 
 def is_not_found(reply: Reply) -> bool:
@@ -111,34 +111,34 @@ def _meaning_of_class(status: int) -> Meaning:
     return Meaning.HOLD if is_ours_to_mend else Meaning.UNCLEAR
 
 
-def _out_of_order(content: dict[str, Any], text: str) -> Answer:
+def _out_of_order(content: dict[str, Any], text: str) -> Response:
     expected = _error_field(content, "expected")
     if isinstance(expected, int) and expected > 0:
-        return Answer(Meaning.OUT_OF_ORDER, number=expected, text=text)
-    return Answer(Meaning.UNCLEAR, text=text)
+        return Response(Meaning.OUT_OF_ORDER, number=expected, text=text)
+    return Response(Meaning.UNCLEAR, text=text)
 
 
-def _differs(content: dict[str, Any], text: str) -> Answer:
+def _differs(content: dict[str, Any], text: str) -> Response:
     first, stored = _error_field(content, "first"), _error_field(content, "stored")
     if isinstance(first, int) and isinstance(stored, list):
         numbers = tuple(number for number in stored if isinstance(number, int))
-        return Answer(Meaning.DIFFERS, number=first, stored=numbers, text=text)
+        return Response(Meaning.DIFFERS, number=first, stored=numbers, text=text)
     # Another kind of 422, or the response of an older server.
-    return Answer(Meaning.HOLD, text=text)
+    return Response(Meaning.HOLD, text=text)
 
 
-def _stored(content: dict[str, Any]) -> Answer:
+def _stored(content: dict[str, Any]) -> Response:
     number = content.get("stored")
     # A captive portal also returns 200, but without frame numbers.
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        return Answer(Meaning.UNCLEAR, text="200, but not from a tracker")
+        return Response(Meaning.UNCLEAR, text="200, but not from a tracker")
     listed = content.get("refused")
     refused = (
         [r for r in listed if isinstance(r, dict)] if isinstance(listed, list) else []
     )
     count = content.get("refused_count")
     run_id, name = content.get("run"), content.get("numbered_name")
-    return Answer(
+    return Response(
         Meaning.STORED,
         number=number,
         refused=refused,

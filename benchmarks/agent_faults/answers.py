@@ -139,7 +139,7 @@ def _given(row: Row, folder: Path) -> tuple[bool, int, int]:
     sizes = [len(body) for _, _, body in tracker.requests]
     is_right = (
         low <= first.wait_seconds <= high
-        and first.is_held is row.is_held
+        and first.is_deferred is row.is_held
         and len(said) == (1 if row.is_held or row.set_aside else len(said))
         and (not row.is_halved or sizes[1] < sizes[0])
         and sum(m["points"] for m in tracker.of_kind("drop")) == row.set_aside

@@ -23,7 +23,7 @@ from benchmarks.faults.history import (
 )
 from benchmarks.faults.installation import WAIT_SECONDS, Stuck, eventually
 from benchmarks.faults.wire import Address, Connection, NoAnswer, NobodyListens, Tally
-from seamark.upload.responses import Answer, Meaning, judge
+from seamark.upload.responses import Meaning, Response, judge
 
 PATHS = ("loss", "accuracy", "rate")
 LARGEST_BATCH = 4
@@ -145,13 +145,13 @@ class Client(threading.Thread):
         self._accept(stream, answer)
         return Outcome.STORED
 
-    def _ask(self, stream: Stream, body: bytes) -> Answer:
+    def _ask(self, stream: Stream, body: bytes) -> Response:
         address = self._random.choice(self._addresses)
         reply = self._connection.send(address, stream.spool_id, body)
         self._statuses.add(reply.status)
         return judge(reply, now=time.time())
 
-    def _accept(self, stream: Stream, answer: Answer) -> None:
+    def _accept(self, stream: Stream, answer: Response) -> None:
         is_gap = answer.meaning is Meaning.OUT_OF_ORDER
         if answer.refused_count or not (is_gap or answer.meaning is Meaning.STORED):
             raise AssertionError(f"{self.name} was refused: {answer}")

@@ -14,7 +14,7 @@ from benchmarks.load.figures import Exchange, View
 from benchmarks.load.pacing import retry_seconds
 from benchmarks.load.wire import Connection, NoAnswer, get, post
 from benchmarks.peers.workload import metric_names
-from seamark.upload.responses import Answer, Meaning, judge
+from seamark.upload.responses import Meaning, Response, judge
 
 # So many spools are opened at a time, before the clock starts.
 OPENED_AT_ONCE = 8
@@ -111,7 +111,7 @@ class Client:
         self._may_begin = ended + (wait or 0.0)
         return is_stored
 
-    async def _send(self, body: Body) -> tuple[int, Answer]:
+    async def _send(self, body: Body) -> tuple[int, Response]:
         headers = {
             "Authorization": f"Bearer {self._token.secret}",
             "Content-Type": "application/vnd.seamark.frames",
@@ -120,7 +120,7 @@ class Client:
         try:
             reply = await self._connection.ask(post(self._path, body.data, headers))
         except NoAnswer as error:
-            return 0, Answer(Meaning.UNCLEAR, text=str(error))
+            return 0, Response(Meaning.UNCLEAR, text=str(error))
         answer = judge(reply, now=time.time())
         if answer.refused_count or answer.meaning not in EXPECTED:
             raise RuntimeError(f"{self._run} was refused: {answer}")

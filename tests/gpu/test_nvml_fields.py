@@ -40,7 +40,7 @@ OF_BUS = ("PCIE_COUNT_TX_BYTES", "PCIE_COUNT_RX_BYTES")  # 197 and 198
 
 def ask(names):
     """Return those fields that the card answers, by name and scope."""
-    asked = FieldValues(pynvml, handle(), names)._asked
+    asked = FieldValues(pynvml, handle(), names)._requested
     found = pynvml.nvmlDeviceGetFieldValues(
         handle(), [(number, scope) for _, number, scope in asked]
     )

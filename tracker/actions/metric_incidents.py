@@ -156,7 +156,7 @@ def _announce(
             also=[rule.owner_id],
         )
         return
-    news = News(
+    notice = News(
         kind=NotificationKind.RULE,
         incident=name,
         title=title,
@@ -164,7 +164,7 @@ def _announce(
         address=f"/runs/{run.id}/charts",
         severity=SEVERITY,
     )
-    notify([rule.owner_id], news, project=run.project, run=run)
+    notify([rule.owner_id], notice, project=run.project, run=run)
 
 
 def _summary(path: str, rule: MetricRule, period: Period) -> str:

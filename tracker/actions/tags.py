@@ -38,11 +38,11 @@ def change_tags(
         raise InvalidInput("runs", f"must be at most {RUNS_AT_ONCE:,} runs")
     new = {_plain(tag) for tag in add} - {""}
     # Both as typed and as a script has written it.
-    gone = {*map(_plain, remove), *remove} - {""}
-    for tag in (*new, *gone):
+    removed = {*map(_plain, remove), *remove} - {""}
+    for tag in (*new, *removed):
         if len(tag) > LONGEST_TAG or not is_storable(tag):
             raise InvalidInput("tag", f"must be text of 1 to {LONGEST_TAG} characters")
-    if not new and not gone:
+    if not new and not removed:
         raise InvalidInput("tag", "must be given, to add or to remove")
     with transaction.atomic():
         runs = Run.objects.not_in_trash().filter(project=project, id__in=run_ids)
@@ -57,7 +57,7 @@ def change_tags(
         # Runs with the same tags are updated together.
         same: dict[tuple[str, ...], list[UUID]] = {}
         for row in rows:
-            tags = sorted((set(row.items or ()) | new) - gone)
+            tags = sorted((set(row.items or ()) | new) - removed)
             if tags == row.items:
                 continue
             if len(tags) > MAX_TAGS:

@@ -76,8 +76,8 @@ def _hide(runs: QuerySet[Run], run_ids: Sequence[UUID], now: datetime) -> int:
     """Move the selected runs; return their number."""
     with transaction.atomic():
         moved = runs.filter(id__in=run_ids).update(trashed_at=now)
-        gone = Run.objects.in_trash().filter(id__in=run_ids)
-        end_links("run", gone.values_list("id", flat=True), now)
+        trashed = Run.objects.in_trash().filter(id__in=run_ids)
+        end_links("run", trashed.values_list("id", flat=True), now)
     return moved
 
 

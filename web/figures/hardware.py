@@ -72,14 +72,14 @@ def hardware_rows(
     group: Group = OVERVIEW,
 ) -> Hardware:
     """Make a row of each kind that was measured, and name the kinds that were not."""
-    rows, absent = [], []
+    rows, missing = [], []
     for kind in group.kinds:
         readings = _readings(kind, measurements)
         if readings:
             rows.append(scaled_row(kind, readings, facts.get(kind.limit)))
         elif kind.absent:
-            absent.append(gettext(kind.absent))
-    return Hardware(rows, absent)
+            missing.append(gettext(kind.absent))
+    return Hardware(rows, missing)
 
 
 def each_gpu_rows(

@@ -73,11 +73,11 @@ class Gpm:
     def __init__(self, library: Any, gpu: Any, take: Take) -> None:
         self._library = library
         self._take = take
-        absent = tuple(_absent_links(library, gpu))
+        missing_links = tuple(_absent_links(library, gpu))
         ids = {
             name: getattr(library, f"NVML_GPM_METRIC_{name}", None)
             for name in _METRICS
-            if not name.startswith(absent)
+            if not name.startswith(missing_links)
         }
         self._names = [name for name, number in ids.items() if number is not None]
         self._request = library.c_nvmlGpmMetricsGet_t()

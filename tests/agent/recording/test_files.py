@@ -149,7 +149,7 @@ def test_who_waits_for_no_file_has_none_of_the_frames_synced_for_it(
 
 def test_the_folder_is_synced_once_for_a_set_of_files(tmp_path, synced, monkeypatch):
     # However long a busy machine takes for them.
-    monkeypatch.setattr(files_module, "_SAID_SECONDS", 3600.0)
+    monkeypatch.setattr(files_module, "_REPORT_SECONDS", 3600.0)
     for number in range(50):
         (tmp_path / f"{number}.pt").write_bytes(b"%d" % number)
     run = init(mode="offline")
@@ -161,7 +161,7 @@ def test_the_folder_is_synced_once_for_a_set_of_files(tmp_path, synced, monkeypa
 
 
 def test_what_is_copied_of_a_set_is_said_while_others_are_copied(tmp_path, monkeypatch):
-    monkeypatch.setattr(files_module, "_SAID_SECONDS", 0.0)
+    monkeypatch.setattr(files_module, "_REPORT_SECONDS", 0.0)
     may_go_on = threading.Event()
     to_content = files_module.to_content
 

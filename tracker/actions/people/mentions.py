@@ -58,11 +58,11 @@ def notify_of_comment(
         (mentioned, NotificationKind.MENTION, f"{author} mentioned you"),
         (others, NotificationKind.COMMENT, f"{author} commented"),
     ):
-        news = News(
+        notice = News(
             kind=kind,
             incident=written.incident,
             title=f"{title} on {written.where}",
             summary=written.text[:SUMMARY_LENGTH],
             address=written.address,
         )
-        notify(user_ids, news, project=project, run=run)
+        notify(user_ids, notice, project=project, run=run)

@@ -33,7 +33,7 @@ class News:
 
 def notify(
     user_ids: Collection[int],
-    news: News,
+    notice: News,
     *,
     project: Project,
     run: Run | None = None,
@@ -47,23 +47,23 @@ def notify(
         return
     now = now or timezone.now()
     readers = readers_of(project).filter(id__in=user_ids)
-    known = Notification.objects.filter(user__in=user_ids, incident=news.incident)
+    known = Notification.objects.filter(user__in=user_ids, incident=notice.incident)
     settings = settings_of_users(readers.exclude(id__in=known.values("user")))
     Notification.objects.bulk_create(
         [
             Notification(
                 user_id=each.user_id,
-                kind=news.kind,
-                incident=news.incident,
-                severity=news.severity,
-                title=news.title[:300],
-                summary=news.summary,
+                kind=notice.kind,
+                incident=notice.incident,
+                severity=notice.severity,
+                title=notice.title[:300],
+                summary=notice.summary,
                 project=project,
                 run=run,
-                address=news.address,
+                address=notice.address,
                 created_at=now,
-                mail_due_at=each.mail_due_at(news.kind, now),
-                webhook_due_at=now if each.wants_webhook(news.kind) else None,
+                mail_due_at=each.mail_due_at(notice.kind, now),
+                webhook_due_at=now if each.wants_webhook(notice.kind) else None,
             )
             for each in settings
         ],

@@ -11,6 +11,6 @@ from tracker.models import Project
 
 # Any: JSON.
 def note_change(project: Project, audit: AuditContext | None, **changed: Any) -> None:
-    """Record the new values; tests and migrations pass no audit."""
+    """Record the new values; tests and migrations pass no audit context."""
     if audit is not None:
         audit.note(Action.PROJECT_CHANGED, project, project.workspace, **changed)

@@ -96,11 +96,11 @@ def count_changes(rows: Sequence[FindingRow], run: int) -> dict[Became, int]:
     return counts
 
 
-Said = tuple[Answer, FindingView | None]
+FindingAnswer = tuple[Answer, FindingView | None]
 
 
-def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
-    answers: dict[Key, Said] = {}
+def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, FindingAnswer]:
+    answers: dict[Key, FindingAnswer] = {}
     for diagnosis in diagnoses:
         stage = diagnosis.stage
         for answer, rules in (
@@ -116,10 +116,12 @@ def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
     return answers
 
 
-def _row(key: Key, answers: Sequence[Said | None], reference: int) -> FindingRow:
+def _row(
+    key: Key, answers: Sequence[FindingAnswer | None], reference: int
+) -> FindingRow:
     stage, rule = key
     cells = [answer or (Answer.NOT_ASKED, None) for answer in answers]
-    theirs, usual = cells[reference]
+    theirs, reference_finding = cells[reference]
     title = next(finding.title for _, finding in cells if finding is not None)
     return FindingRow(
         stage,
@@ -131,8 +133,10 @@ def _row(key: Key, answers: Sequence[Said | None], reference: int) -> FindingRow
                 finding,
                 Became.UNKNOWN
                 if position == reference
-                else _of_rule(rule, _became(theirs, answer, usual, finding)),
-                _measured(finding, usual),
+                else _of_rule(
+                    rule, _became(theirs, answer, reference_finding, finding)
+                ),
+                _measured(finding, reference_finding),
             )
             for position, (answer, finding) in enumerate(cells)
         ],

@@ -33,7 +33,7 @@ COMPARABLE = Q(kind__in=NUMBERS) | Q(IS_PARAMETER, kind=Kind.STRING)
 # Fields of a run that are not attributes. No path begins with a parenthesis.
 DURATION, STARTED, PROJECT = "(duration)", "(started)", "(project)"
 BESIDE = "(%s)"
-CREATOR = BESIDE % MADE_BY
+CREATOR_PATH = BESIDE % MADE_BY
 OWN_DIMENSIONS = {
     DURATION: "duration in seconds",
     BESIDE % "wall_time": "wall time in seconds",
@@ -45,7 +45,7 @@ OWN_DIMENSIONS = {
     BESIDE % "gpu_hours": "GPU hours",
     BESIDE % "energy": "energy in kWh",
     BESIDE % "finding": "main finding",
-    CREATOR: "made by",
+    CREATOR_PATH: "made by",
 }
 OF_FIELDS = {BESIDE % field: field for field in FIELDS}
 HOUR = 3_600
@@ -127,7 +127,7 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
     telling = sorted(
         metrics, key=lambda path: (quality_rank(path) is None, importance(path))
     )
-    own = [name for name in OWN_DIMENSIONS if seen is None or name != CREATOR]
+    own = [name for name in OWN_DIMENSIONS if seen is None or name != CREATOR_PATH]
     return Dimensions(
         [*params, *metrics, *own, *of_series, *means][:PATHS_AT_MOST],
         [*(differing or params)[:SUGGESTED_PARAMS], *telling[:SUGGESTED_METRICS]]

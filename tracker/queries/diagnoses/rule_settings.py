@@ -80,7 +80,7 @@ def _row(rule: Rule, settings: RuleSettings) -> RuleRow:
         rule.title,
         settings.is_off,
         [
-            LimitRow(name, settings.limits.get(name, usual), usual)
-            for name, usual in rule.limits.items()
+            LimitRow(name, settings.limits.get(name, default), default)
+            for name, default in rule.limits.items()
         ],
     )

@@ -73,7 +73,7 @@ def request_part_paths(
     found: dict[str, tuple[str, str]] = {}
     for path in sorted(p for p in paths if p.startswith(start) and p.endswith(end)):
         pair = path.removeprefix(start).removesuffix(end)
-        around = next((name for name in requests if pair.startswith(f"{name}/")), None)
-        if around is not None and len(found) < MAX_PHASES:
-            found[path] = around, pair.removeprefix(f"{around}/")
+        phase = next((name for name in requests if pair.startswith(f"{name}/")), None)
+        if phase is not None and len(found) < MAX_PHASES:
+            found[path] = phase, pair.removeprefix(f"{phase}/")
     return found

@@ -79,12 +79,14 @@ def prediction_of(
         if diagnosis.stage == stage
         for finding in every_finding(diagnosis.findings)
     ]
-    gone = {finding.rule for finding in changes.gone if finding.stage == stage}
+    fixed_rules = {finding.rule for finding in changes.gone if finding.stage == stage}
     unjudged = {finding.rule for finding in changes.unjudged if finding.stage == stage}
-    candidates = [f for f in found if f.is_primary or f.rule in gone]
+    candidates = [f for f in found if f.is_primary or f.rule in fixed_rules]
     # Among findings with equal gains, one that is gone is preferred; causes come before
     # symptoms.
-    chosen = max(candidates, key=lambda f: (_likely(f), f.rule in gone), default=None)
+    chosen = max(
+        candidates, key=lambda f: (_likely(f), f.rule in fixed_rules), default=None
+    )
     if chosen is None or chosen.gain is None:
         return None
     if chosen.gain.likely < 1.0 + MODERATE_CHANGE:
@@ -94,7 +96,7 @@ def prediction_of(
         chosen.title,
         chosen.gain.bound,
         chosen.gain.likely,
-        is_fixed=None if chosen.rule in unjudged else chosen.rule in gone,
+        is_fixed=None if chosen.rule in unjudged else chosen.rule in fixed_rules,
     )
 
 

@@ -186,18 +186,18 @@ def _pairs(
         ratio = _ratio(old, new) if old and new else None
         if new is None or ratio is None or abs(ratio - 1.0) < MATERIAL_CHANGE:
             continue
-        gone = [
+        fixed = [
             promise
             for promise in promises
             if promise.stage == stage
             and promise.rule in new["healthy"]
             and promise.share >= MIN_PROMISE
         ]
-        names = {promise.rule for promise in gone}
-        causes = {p.rule for p in gone if p.explained_by not in names}
+        names = {promise.rule for promise in fixed}
+        causes = {p.rule for p in fixed if p.explained_by not in names}
         if len(causes) != 1:
             continue
-        for promise in gone:
+        for promise in fixed:
             yield Pair(promise.rule, promise.share, saved=1.0 - 1.0 / ratio)
 
 

@@ -126,7 +126,7 @@ def _values_again(request: PageRequest, comparison: Comparison) -> HttpResponse:
         raise NotFound("runs with values")
     pictured = pictured_runs(comparison)
     address = request.get_full_path()
-    news = (
+    version = (
         version_of_summaries(pictured.runs, address),
         pictured.names,
         comparison.may_resume,
@@ -140,7 +140,7 @@ def _values_again(request: PageRequest, comparison: Comparison) -> HttpResponse:
         }
         return render_to_string("compare/_values_table.html", context, request)
 
-    return poll_unless(request, news, draw)
+    return poll_unless(request, version, draw)
 
 
 def _life(comparison: Comparison) -> dict[str, Any]:
@@ -181,8 +181,8 @@ def compare_table(request: PageRequest, workspace: str, project: str) -> HttpRes
     """Answer one chunk of the side-by-side table."""
     comparison = read_comparison(request, workspace, project)
     address = request.get_full_path()
-    news = version_of_summaries(comparison.runs, address), comparison.is_live
-    answer = poll_unless(request, news, lambda: _table_chunk(request, comparison))
+    version = version_of_summaries(comparison.runs, address), comparison.is_live
+    answer = poll_unless(request, version, lambda: _table_chunk(request, comparison))
     answer["Content-Type"] = "application/json"
     return answer
 

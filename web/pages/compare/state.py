@@ -198,8 +198,8 @@ class CompareState:
         state = replace(self, tab=tab, among=False, query="")
         if with_values:
             return state
-        usual = CompareState()
-        return replace(state, **{name: getattr(usual, name) for name in OF_VALUES})
+        defaults = CompareState()
+        return replace(state, **{name: getattr(defaults, name) for name in OF_VALUES})
 
     def changed(self, button: str) -> str:
         """Return the address after a button of the list of runs, such as `hide.3`.
@@ -256,17 +256,17 @@ class CompareState:
         )
 
     def _parameters(self) -> Iterator[tuple[str, str]]:
-        usual = CompareState()
+        defaults = CompareState()
         for name, value in (
             ("runs", ",".join(map(str, self.runs))),
             ("colours", ".".join(map(str, self.slots))),
             ("hidden", ".".join(map(str, self.hidden))),
             ("reference", str(self.reference or "")),
-            ("tab", _unless(self.tab, usual.tab)),
-            ("axis", _unless(self.axis, usual.axis)),
+            ("tab", _unless(self.tab, defaults.tab)),
+            ("axis", _unless(self.axis, defaults.axis)),
             ("over", self.over),
             ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
-            ("smoother", _unless(self.smoother, usual.smoother)),
+            ("smoother", _unless(self.smoother, defaults.smoother)),
             ("log", "1" if self.log else ""),
             ("logx", "1" if self.logx else ""),
             ("clip", "1" if self.clip else ""),
@@ -282,9 +282,9 @@ class CompareState:
             ("at", self.step_text),
             ("left", str(self.left or "")),
             ("right", str(self.right or "")),
-            ("view", _unless(self.view, usual.view)),
+            ("view", _unless(self.view, defaults.view)),
             ("stage", self.stage),
-            ("align", _unless(self.align, usual.align)),
+            ("align", _unless(self.align, defaults.align)),
             ("group", self.group),
             *(("dimension", path) for path in self.dimensions),
             *(("brush", brush.text) for brush in self.brushes),
@@ -371,8 +371,8 @@ def _read_slots(text: str) -> tuple[int, ...]:
 
 def _choice(query: QueryDict, name: str) -> str:
     value = query.get(name, "")
-    usual: str = getattr(CompareState(), name)
-    return value if value in _CHOICES[name] else usual
+    default: str = getattr(CompareState(), name)
+    return value if value in _CHOICES[name] else default
 
 
 def _read_dimensions(paths: Iterable[str]) -> tuple[str, ...]:
@@ -435,5 +435,5 @@ def _unusual(slots: tuple[int, ...]) -> tuple[int, ...]:
     return () if slots == tuple(range(len(slots))) else slots
 
 
-def _unless(value: str, usual: str) -> str:
-    return "" if value == usual else value
+def _unless(value: str, default: str) -> str:
+    return "" if value == default else value

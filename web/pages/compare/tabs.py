@@ -139,8 +139,8 @@ def _pair(comparison: Comparison) -> tuple[ComparedRun, ComparedRun]:
     """Return the two requested runs; by default the reference and the first other run."""
     by_id = {each.run.id: each for each in comparison.everyone}
     state = comparison.state
-    usual = next(each for each in comparison.everyone if each.is_reference)
-    left = by_id[state.left] if state.left else usual
+    reference = next(each for each in comparison.everyone if each.is_reference)
+    left = by_id[state.left] if state.left else reference
     right = by_id[state.right] if state.right else None
     if right is None or right is left:
         others = [each for each in comparison.everyone if each is not left]

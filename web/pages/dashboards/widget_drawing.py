@@ -113,11 +113,11 @@ def body_response(
     kind = KINDS.get(widget.kind)
     if kind is None or not kind.has_runs:
         return poll_answer(request, _drawn(request, scene, drawing))
-    news = _news(request, scene)
-    return poll_unless(request, news, lambda: _drawn(request, scene, drawing))
+    version = _version(request, scene)
+    return poll_unless(request, version, lambda: _drawn(request, scene, drawing))
 
 
-def _news(request: HttpRequest, scene: Scene) -> tuple[object, ...]:
+def _version(request: HttpRequest, scene: Scene) -> tuple[object, ...]:
     """Return a version that changes with the widget's content, cheaply."""
     shown = scene.shown
     seconds = LIVE_LOOK_SECONDS if shown.is_live else LOOK_SECONDS

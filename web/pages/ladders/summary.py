@@ -65,7 +65,7 @@ def summary_of(ladder: LadderView) -> Summary | None:
         ),
         stage=_shortened(first.rung.stage_seconds[1], last.rung.stage_seconds[1]),
         total=_shortened(first.rung.total_seconds, last.rung.total_seconds),
-        gone=len(_gone_for_good(cards) & had),
+        gone=len(_fixed_for_good(cards) & had),
         had=len(had),
         unjudged=sum(card.rung.against_baseline is None for card in cards[1:]),
         is_unfair=any(card.rung.machine for card in cards),
@@ -127,11 +127,11 @@ def _shortened(before: float | None, after: float | None) -> tuple[str, str, str
     return duration(before), duration(after), change
 
 
-def _gone_for_good(cards: Sequence[RungCard]) -> set[tuple[str, str]]:
+def _fixed_for_good(cards: Sequence[RungCard]) -> set[tuple[str, str]]:
     """Return the findings that went on the way up and did not come back."""
-    gone: set[tuple[str, str]] = set()
+    fixed: set[tuple[str, str]] = set()
     for card in cards:
         findings = card.rung.findings
-        gone |= {(finding.stage, finding.rule) for finding in findings.gone}
-        gone -= {(finding.stage, finding.rule) for finding in findings.new}
-    return gone
+        fixed |= {(finding.stage, finding.rule) for finding in findings.gone}
+        fixed -= {(finding.stage, finding.rule) for finding in findings.new}
+    return fixed

@@ -47,7 +47,7 @@ class Ranks:
     points: int = 0
 
     @property
-    def told(self) -> str:
+    def ranks_text(self) -> str:
         """Name the first of them: "0, 1, 2 and 61 more"."""
         shown = ", ".join(str(rank) for rank in self.ranks[:MAX_RANKS])
         more = len(self.ranks) - MAX_RANKS

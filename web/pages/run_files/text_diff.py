@@ -152,11 +152,11 @@ def _numbered(lines: Sequence[str], low: int, high: int) -> list[tuple[int, str]
 
 
 def _changed(
-    gone: Sequence[tuple[int, str]], new: Sequence[tuple[int, str]]
+    removed: Sequence[tuple[int, str]], new: Sequence[tuple[int, str]]
 ) -> Iterator[Row]:
     """Put the lines of a change side by side, the first to the first."""
-    for index in range(max(len(gone), len(new))):
-        left = gone[index] if index < len(gone) else None
+    for index in range(max(len(removed), len(new))):
+        left = removed[index] if index < len(removed) else None
         right = new[index] if index < len(new) else None
         if left and right:
             yield Row(*_marked(left, right), is_same=False)
@@ -219,9 +219,9 @@ def _same_lines(rows: Iterable[Row]) -> list[UnifiedLine]:
 
 
 def _changed_lines(rows: Sequence[Row]) -> list[UnifiedLine]:
-    gone = [row.left for row in rows if row.left]
+    removed = [row.left for row in rows if row.left]
     new = [row.right for row in rows if row.right]
     return [
-        *(UnifiedLine(REMOVED, side.number, None, side) for side in gone),
+        *(UnifiedLine(REMOVED, side.number, None, side) for side in removed),
         *(UnifiedLine(ADDED, None, side.number, side) for side in new),
     ]

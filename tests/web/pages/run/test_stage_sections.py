@@ -84,8 +84,8 @@ def test_ranks_that_failed_alike_are_told_together():
     section = StageSection(stage_row("train", *ranks), None)
 
     out_of_memory, bus_error = section.other_failures
-    assert out_of_memory.told == "1, 2, 3, 4 and 58 more"
-    assert (bus_error.told, bus_error.host) == ("7", "node-8")
+    assert out_of_memory.ranks_text == "1, 2, 3, 4 and 58 more"
+    assert (bus_error.ranks_text, bus_error.host) == ("7", "node-8")
 
 
 def test_what_the_stage_says_is_not_said_again():
@@ -103,7 +103,7 @@ def test_the_ranks_that_made_a_stage_fail_are_named():
     failed = StageSection(stage_row("train", *ranks, failure="OOM"), None).failed_ranks
 
     assert failed is not None
-    assert failed.told == "62, 63"
+    assert failed.ranks_text == "62, 63"
 
 
 def test_many_different_failures_are_counted():
@@ -121,7 +121,7 @@ def test_dropped_points_are_added_up():
     dropped = StageSection(stage_row("train", *ranks), None).dropped
 
     assert dropped is not None
-    assert (dropped.told, dropped.points) == ("0", 5)
+    assert (dropped.ranks_text, dropped.points) == ("0", 5)
     assert StageSection(stage_row("train"), None).dropped is None
 
 
