@@ -19,8 +19,8 @@ from seamark.commands.output import (
     cut,
     fitted,
     no_formula,
-    say_csv,
-    say_table,
+    print_csv,
+    print_table,
     tell,
     width_of,
 )
@@ -125,7 +125,7 @@ def test_a_table_for_programs_does_nothing_to_a_terminal(
 ):
     monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
 
-    say_csv(["name\x1b"], [["a\x1b[2J"]])
+    print_csv(["name\x1b"], [["a\x1b[2J"]])
 
     assert ("\x1b" in capsys.readouterr().out) is not is_terminal
 
@@ -139,7 +139,7 @@ def test_what_a_server_says_does_nothing_to_a_terminal(capsys):
 def test_one_long_text_pads_no_other_line_where_there_is_no_terminal(capsys):
     text = "x" * 50_000
 
-    say_table(["path", "value", "count"], [["notes", text, "2"], ["lr", "数", "1"]])
+    print_table(["path", "value", "count"], [["notes", text, "2"], ["lr", "数", "1"]])
 
     head, long, short = capsys.readouterr().out.splitlines()
     assert long == f"notes  {text}  2"
@@ -150,7 +150,7 @@ def test_one_long_text_pads_no_other_line_where_there_is_no_terminal(capsys):
 def test_a_long_name_pushes_aside_what_follows_it(capsys):
     name = "n" * 300
 
-    say_table(["path", "value"], [[name, "1"], ["lr", "0.1"]])
+    print_table(["path", "value"], [[name, "1"], ["lr", "0.1"]])
 
     head, long, short = capsys.readouterr().out.splitlines()
     assert (long, short) == (f"{name}  1", f"{'lr':<40}  0.1")
