@@ -46,7 +46,7 @@ def test_a_finished_run_is_known_to_be_closed(member, api):
     process = Process(make_project(member), "baseline")
     process.send([process.opening], [close_message(time=START)])
     client = api(make_token(member, "agent", Scope.LOG))
-    opening = open_message("baseline", time=START + SECOND)
+    opening = open_message("baseline", time=START + SECOND, resume=True)
 
     answer = client.post(
         f"/api/v1/ingest/{uuid4()}", frames([[opening]]), content_type=CONTENT_TYPE

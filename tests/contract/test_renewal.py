@@ -90,7 +90,7 @@ class Machine:
         sending = Delivery(reader, self.transport, Notices(), last_written=written)
         for _ in range(200):
             outcome = sending.send_some()
-            if outcome.is_done or outcome.is_held:
+            if outcome.is_done or outcome.is_deferred:
                 return outcome
         pytest.fail("it never comes to an end")
 
@@ -144,7 +144,7 @@ def test_two_copies_of_a_machine_log_on_and_both_are_stored(machine, copy, caplo
     other.log(104, 105, 106)
 
     machine.deliver()
-    assert not other.deliver().is_held
+    assert not other.deliver().is_deferred
     machine.log(6)
     other.log(107)
     machine.deliver()
@@ -192,7 +192,7 @@ def test_an_idle_machine_learns_from_its_heartbeat_that_it_was_set_back(machine,
     sending.report_alive()
 
     earlier.log(1_000)
-    assert not sending.send_some().is_held
+    assert not sending.send_some().is_deferred
     assert stored() == [*range(1, 200), 1_000]
 
 
@@ -339,7 +339,7 @@ def test_a_copy_that_goes_on_after_the_other_has_finished_is_stored(machine, cop
     assert Run.objects.get().state == State.FINISHED
 
     other.log(104, 105)
-    assert not other.deliver().is_held
+    assert not other.deliver().is_deferred
 
     assert stored() == [1, 2, 3, 4, 104, 105]
 
@@ -390,7 +390,7 @@ def test_another_copy_may_be_first_to_send_what_the_new_spool_has(
     deliver_leftovers(third, transport)
     other.log(105)
 
-    assert not other.deliver().is_held
+    assert not other.deliver().is_deferred
     assert stored() == [1, 2, 3, 4, 104, 105]
 
 
@@ -409,9 +409,9 @@ def test_a_tracker_that_refuses_even_a_new_spool_is_not_hurried(machine, copy):
     other.log(104)
     other.transport = Refusing()
 
-    assert other.deliver().is_held
+    assert other.deliver().is_deferred
     renewed = SpoolReader(other.folder).sent_as
-    assert other.deliver().is_held
+    assert other.deliver().is_deferred
     assert SpoolReader(other.folder).sent_as == renewed
 
     other.transport = machine.transport

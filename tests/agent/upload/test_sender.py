@@ -325,11 +325,11 @@ def test_what_was_logged_is_written_before_the_turn_that_sends_it(tracker, monke
     # All initial data is sent once a turn that could send more had none.
     idle = ["nothing", "write", "write", "nothing"]
     wait_until(lambda: did[-len(idle) :] == idle)
-    did.clear()
+    before = len(did)
     run["a"].append(1.0)
 
-    wait_until(lambda: tracker.values("a") == [1.0] and "batch" in did)
-    batch = did.index("batch")
+    wait_until(lambda: tracker.values("a") == [1.0] and "batch" in did[before:])
+    batch = did.index("batch", before)
     wait_until(lambda: "nothing" in did[batch:])
     # One turn writes, the next one sends, a third has no data left. If this thread had
     # to wait, empty turns may come before.

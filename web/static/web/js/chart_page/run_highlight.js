@@ -1,8 +1,8 @@
 // Highlights the lines of one run and fades the others.
 //
 // A figure lists the run slots of each trace in `slots`, or of each point in `point_slots`.
-// The event "run-lit" on the document highlights a slot, null clears; "run-pointed" bubbles from
-// a chart when a line or point of a run is under the pointer.
+// The event "run-lit" on the document highlights a slot, null clears; a chart sends
+// "run-pointed", which bubbles, when a line or point of a run is under the pointer.
 //
 // Relies on the DOM of Plotly 4.1.1: g.trace and path.point with bound data.
 
