@@ -78,7 +78,7 @@ def test_the_first_page_shows_the_first_run(visit, ada):
 
 def test_a_token_that_is_shown_once_is_not_taken_away_by_the_first_run(visit, ada):
     page = visit("/", ada)
-    page.get_by_role("button", name="Make a token and fill it in").click()
+    page.get_by_role("button", name="Create a key and fill it in").click()
     expect(page.get_by_text("the token in it is shown once")).to_be_visible()
 
     make_run(make_project(ada), "first")

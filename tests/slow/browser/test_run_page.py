@@ -109,8 +109,8 @@ def test_keys_lead_through_the_tabs(visit, ada, project):
 
     for key, tab in (
         ("2", "charts"),
-        ("3", "hardware"),
-        ("4", "attributes"),
+        ("3", "media"),
+        ("4", "hardware"),
         ("1", ""),
     ):
         page.keyboard.press(key)

@@ -328,6 +328,7 @@ def test_charts_of_one_run_leave_room_for_those_that_runs_share_and_load_on_scro
     expect(heads).to_have_text(
         [re.compile(text) for text in ("train/ *1", "val/ *1", r"debug/layer_\* *290")]
     )
+    heads.nth(2).click()
     charts = sections.nth(2).locator(".chart")
     assert charts.count() < 100
     last = page.get_by_role("group", name=f"Chart of {debug[-1]}")

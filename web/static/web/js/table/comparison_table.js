@@ -150,7 +150,7 @@ class ComparisonTable {
     for (const [name, group] of former) if (!this.groups.has(name)) group.body.remove()
     let index = 0
     for (const group of this.groups.values()) {
-      group.put(placed.get(group) ?? [])
+      group.replaceRows(placed.get(group) ?? [])
       const there = this.table.tBodies[index]
       if (there !== group.body) this.table.insertBefore(group.body, there ?? null)
       index += 1
