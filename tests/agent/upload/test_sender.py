@@ -304,39 +304,6 @@ def test_a_leftover_that_the_server_cannot_take_delays_no_living_run(
     run.finish()
 
 
-def test_what_was_logged_is_written_before_the_turn_that_sends_it(tracker, monkeypatch):
-    did = []
-    catch_up, send_some = Writer.catch_up, worker.Sending.send_some
-
-    def write(writer):
-        # The thread that syncs the spool also writes.
-        if threading.current_thread().name == "seamark-sender":
-            did.append("write")
-        return catch_up(writer)
-
-    def send(self, *, is_draining):
-        outcome = send_some(self, is_draining=is_draining)
-        did.append("nothing" if outcome.is_done else "batch")
-        return outcome
-
-    monkeypatch.setattr(Writer, "catch_up", write)
-    monkeypatch.setattr(worker.Sending, "send_some", send)
-    run = agent.init("r", monitor=False, capture=())
-    # All initial data is sent once a turn that could send more had none.
-    idle = ["nothing", "write", "write", "nothing"]
-    wait_until(lambda: did[-len(idle) :] == idle)
-    before = len(did)
-    run["a"].append(1.0)
-
-    wait_until(lambda: tracker.values("a") == [1.0] and "batch" in did[before:])
-    batch = did.index("batch", before)
-    wait_until(lambda: "nothing" in did[batch:])
-    # One turn writes, the next one sends, a third has no data left. If this thread had
-    # to wait, empty turns may come before.
-    assert did[batch - 2 : batch + 3] == ["write", "write", "batch", "write", "nothing"]
-    run.finish()
-
-
 @given(now=st.floats(0, 1e6), quiet=st.floats(0, 1e6))
 def test_a_batch_is_sent_each_second_while_others_rest(now, quiet):
     wait = seconds_until_writing(now, quiet)

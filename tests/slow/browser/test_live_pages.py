@@ -79,12 +79,12 @@ def test_the_first_page_shows_the_first_run(visit, ada):
 def test_a_token_that_is_shown_once_is_not_taken_away_by_the_first_run(visit, ada):
     page = visit("/", ada)
     page.get_by_role("button", name="Create a key and fill it in").click()
-    expect(page.get_by_text("the token in it is shown once")).to_be_visible()
+    expect(page.get_by_text("the key in it is shown once")).to_be_visible()
 
     make_run(make_project(ada), "first")
     page.get_by_role("link", name="The first run has arrived").click(trial=True)
 
-    expect(page.get_by_text("the token in it is shown once")).to_be_visible()
+    expect(page.get_by_text("the key in it is shown once")).to_be_visible()
     page.get_by_role("link", name="The first run has arrived").click()
     expect(page.get_by_role("link", name="first")).to_be_visible()
 
