@@ -26,13 +26,12 @@ def run_for(
 
     Raises NotFound if the run is in the trash while its processes go on.
     """
-    runs = Run.objects.filter(project=project)
-    launches = list(runs.launched_as(opening.run))
-    if not launches:
+    launches = Run.objects.filter(project=project).launched_as(opening.run)
+    newest = launches.last()
+    if newest is None:
         return _made(project, opening.run, "", user_id)
-    newest = launches[-1]
     if _starts_again(newest, opening, began_at):
-        name = _next_name(project, opening.run, launches)
+        name = _next_name(newest, opening.run, launches.count() + 1)
         return _made(project, name, opening.run, user_id)
     if newest.trashed_at is not None:
         raise NotFound("run")
@@ -54,14 +53,19 @@ def _starts_again(run: Run, opening: Open, began_at: datetime) -> bool:
     return spools.exists() and not spools.exclude(is_over).exists()
 
 
-def _next_name(project: Project, name: str, launches: list[Run]) -> str:
-    """Return the first free name; processes that start at once get the same."""
-    known = {run.name for run in launches}
-    for number in count(len(launches) + 1):
+def _next_name(newest: Run, name: str, first: int) -> str:
+    """Return the first free name from a number on.
+
+    Processes that start at once get the same: the run that another one just created,
+    after the newest was read, is not in the way.
+    """
+    for number in count(first):
         ending = f"-{number}"
         candidate = f"{name[: LIMITS.run_characters - len(ending)]}{ending}"
-        others = Run.objects.filter(project=project, name=candidate)
-        if candidate not in known and not others.exclude(launch_name=name).exists():
+        others = Run.objects.filter(project_id=newest.project_id, name=candidate)
+        if not others.exclude(
+            launch_name=name, created_at__gt=newest.created_at
+        ).exists():
             return candidate
     raise AssertionError  # count() does not end
 

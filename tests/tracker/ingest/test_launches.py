@@ -8,6 +8,7 @@ from tests.builders import SECOND, START, Process, close_message, make_project
 from tracker.actions.parents import set_parent
 from tracker.actions.trash import move_to_trash
 from tracker.errors import NotFound
+from tracker.ingest.launches import _next_name
 from tracker.models import Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -111,3 +112,28 @@ def test_children_belong_to_the_newest_parent(project, member):
     set_parent(child, "search", member.user_id, started_at=None)
 
     assert Run.objects.get(id=child.id).parent == newest
+
+
+def test_a_deleted_run_between_leaves_its_number_to_others(project):
+    for place in range(3):
+        begin = START + 200 * place * SECOND
+        launch(project, time=begin, ends=begin + SECOND)
+    Run.objects.get(name="baseline-2").delete()
+
+    assert launch(project, time=START + 999 * SECOND).name == "baseline-4"
+
+
+def test_a_renamed_run_is_still_the_newest_of_its_script(project):
+    launch(project)
+    second = launch(project, time=AFTER, ends=None)
+    Run.objects.filter(id=second.id).update(name="the good one")
+
+    assert launch(project, time=AFTER + SECOND, rank=1) == second
+
+
+def test_ranks_that_start_at_once_choose_the_same_name(project):
+    newest = launch(project)
+    other = launch(project, time=AFTER)
+
+    # As another rank does that read before `other` was there.
+    assert _next_name(newest, "baseline", 2) == other.name
