@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-ACRONYMS = {
-    word: word.upper() for word in ("gpu", "cpu", "sm", "gpus", "fp32", "nccl", "ecc")
-} | {"gpus": "GPUs", "nvlink": "NVLink", "pcie": "PCIe"}
+ACRONYMS = {word: word.upper() for word in ("gpu", "cpu", "sm", "fp32")} | {
+    "gpus": "GPUs",
+    "nvlink": "NVLink",
+    "pcie": "PCIe",
+}
 WORDS = {"max": "maximum", "min": "minimum", "fewest": "minimum"}
 UNIT_WORDS = {
     "percent": "%",
