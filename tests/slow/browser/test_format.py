@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from web.run_names import RunNames
 from web.templatetags.format import duration, number, percent
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -45,3 +46,23 @@ def test_the_browser_and_the_server_agree(visit, name, written, values):
         value: written(value) for value in values
     }
     assert shown[-1] == "–"
+
+
+def test_the_browser_and_the_server_cut_names_alike(visit):
+    page = visit("/sign-in")
+    sweep = [f"vit-small/{kind}-lr{rate}-seed{seed}-v2" for kind in ("sgd", "adam")
+             for rate in ("1e-3", "0.1") for seed in range(2)]  # fmt: skip
+    names = [*sweep, "baseline", "a b:c=d", "--odd--", "é" * 40, "my-first-run-2"]
+
+    shown = page.evaluate(
+        """async (names) => {
+          const { RunNames } = await import("/static/web/js/core/run_names.js")
+          const known = new RunNames(names)
+          return names.map((name) => known.partsOf(name)
+            .filter(({ text }) => text).map(({ text, isCommon }) => [text, isCommon]))
+        }""",
+        names,
+    )
+
+    known = RunNames(names)
+    assert shown == [[list(part) for part in known.parts(name)] for name in names]
