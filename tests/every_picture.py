@@ -40,7 +40,7 @@ TALLEST = 4_000
 FOR_STRANGERS = ("sign-in", "join", "shared")
 WORLDS = ("empty", "one", "thousands")
 RUNS = 3_000
-# Charts are drawn one after the other, once they are in view; and colored anew.
+# Time to draw the charts in view, and to draw them again in another theme.
 DRAWING_MS, COLOURING_MS = 700, 250
 
 

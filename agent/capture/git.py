@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Total time of all git commands; later output is ignored.
 TIMEOUT_SECONDS = 10.0
-# Of a diff, before secrets are removed and it is cut to the stored length.
+# Size of a diff before secrets are removed and it is cut to the stored length.
 _LARGEST_OUTPUT = 1024 * 1024  # bytes
 
 # Disables programs named in a repository's settings (file monitors, hooks, pagers, diff
@@ -73,7 +73,7 @@ _PROGRAMS = re.compile(
     re.IGNORECASE,
 )
 _MAX_DRIVERS = 200
-# Of the names of settings: a name cut off by the limit would stay in effect.
+# Length of all names of settings: a name beyond the limit would stay in effect.
 _LONGEST_NAMES = _LARGEST_OUTPUT // 4  # characters
 # Characters that `git -c` cannot pass in a name; U+FFFD replaces invalid bytes.
 _UNSAYABLE = re.compile("[=\ufffd]")

@@ -9,7 +9,7 @@ from seamark.capture.facts import Facts
 from seamark.capture.script import Script
 from seamark.redaction import redacted_arguments
 
-# Of a script, before secrets are removed and it is cut to the stored length.
+# Size of a script before secrets are removed and it is cut to the stored length.
 _LARGEST_SCRIPT = 256 * 1024  # bytes
 _LONGEST_ARGUMENT = 4_096  # characters
 

@@ -128,7 +128,7 @@ def _importance(estimator: Any) -> Found:
     if values is None or not hasattr(values, "tolist"):
         return
     if len(values.shape) > 1:
-        # Of the classes, or of the targets.
+        # One row per class or target.
         values = abs(values).mean(axis=0)
     sizes = [abs(float(value)) for value in _listed(values)]
     names = _feature_names(final, features, len(sizes))

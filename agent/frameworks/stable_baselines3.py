@@ -178,7 +178,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, Image):
         return seamark.Image(value.image)
     if isinstance(value, Video):
-        # Of shape (videos, frames, channels, height, width).
+        # Shape: (videos, frames, channels, height, width).
         return [seamark.Video(each, value.fps) for each in value.frames]
     if getattr(value, "shape", ()):
         return seamark.Histogram(value)

@@ -43,7 +43,7 @@ RATES = {
     "network.recv": ("host/network_receive_bytes_per_second", 1.0),
     "network.sent": ("host/network_send_bytes_per_second", 1.0),
 }
-# Of one process; the agent measures all processes of the job.
+# Measured for one process; the agent measures all processes of the job.
 OF_ONE_PROCESS = (("job/memory_bytes", "B"), ("job/threads", ""))
 
 # Redundant with other metrics, or meaningless alone.

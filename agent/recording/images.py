@@ -25,7 +25,7 @@ _PIL_MODES_OF_PNG = ("1", "L", "LA", "P", "RGB", "RGBA")
 _PIL_MODES_WITH_ALPHA = {"PA": "RGBA", "La": "LA", "RGBa": "RGBA"}
 _SINGLE_BYTES = 4
 _ROWS_AND_COLUMNS, _WITH_CHANNELS = 2, 3  # dimensions
-# Of classes of a mask: Okabe and Ito's, distinguishable without color vision.
+# Colors of the classes of a mask, by Okabe and Ito: distinguishable without color vision.
 _CLASS_COLORS = (
     *((230, 159, 0, 255), (86, 180, 233, 255), (0, 158, 115, 255)),
     *((240, 228, 66, 255), (0, 114, 178, 255), (213, 94, 0, 255)),

@@ -14,7 +14,7 @@ from tracker.records.stored_file import read_stored_file
 ROWS_AT_ONCE = 500
 # Kinds of records that reference contents.
 FILE_KINDS = ("image", "file")
-# Of media types whose subtype is no usual ending.
+# File endings of media types whose subtype is not one.
 ENDINGS = {
     "audio/mpeg": "mp3",
     "audio/x-wav": "wav",

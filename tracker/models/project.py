@@ -107,7 +107,7 @@ class Project(models.Model):
     # Price of a GPU-hour in `currency`; None: unknown.
     gpu_hour_price = models.FloatField(null=True)
     currency = models.CharField(max_length=8, default="")
-    # Of the electricity, in g CO₂e per kWh; None: unknown.
+    # Emissions of the electricity in g CO₂e per kWh; None: unknown.
     carbon_intensity = models.FloatField(null=True)
 
     # Overrides of rules: rule name → whether it is off, and its limits by name.

@@ -12,8 +12,8 @@ Floats = NDArray[np.float64]
 MAX_SMOOTHING = 0.99
 EMA, STEP_EMA, GAUSSIAN, MEAN = "ema", "step-ema", "gaussian", "mean"
 SMOOTHERS = (EMA, STEP_EMA, GAUSSIAN, MEAN)
-# Of STEP_EMA: the weight applies once for each of so many parts of the horizontal axis,
-# and the square root is at most so much. W&B has the same constants.
+# STEP_EMA applies the weight once per PARTS-th of the horizontal axis, and limits the
+# square root to MAX_ROOT. W&B has the same constants.
 PARTS, MAX_ROOT = 1_000, 0.999
 # The standard deviation of both kernels at a weight of 1, as a share of the axis.
 WIDEST = 0.1
