@@ -11,9 +11,10 @@ from uuid import UUID
 
 from django.db.models import Count, Max, Min, Q, QuerySet
 
-from tracker.models import Attribute, Diagnosis, Finding, Kind, Run, User
+from tracker.models import Attribute, Finding, Kind, Run, User
 from tracker.queries.run.attributes import IS_PARAMETER
 from tracker.queries.run.namespaces import MONITORING, PARAMS, TAGS_PATH
+from tracker.queries.runs.verdicts import Verdict, verdicts
 from tracker.queries.series.metrics import importance
 
 RUNS_LOOKED_AT = 100
@@ -99,8 +100,10 @@ def _run_columns_in_use(newest: QuerySet[Run, UUID]) -> Iterator[str]:
     tags = Attribute.objects.filter(run__in=newest, path=TAGS_PATH)
     if any(tags.values_list("items", flat=True)):
         yield "tags"
-    diagnosed = Diagnosis.objects.filter(run__in=newest)
-    if diagnosed.exists() or Finding.objects.filter(run__in=newest).exists():
+    # A column that says only "not enough data" is not shown.
+    if Finding.objects.filter(run__in=newest).exists() or (
+        Verdict.WELL in verdicts(newest).values()
+    ):
         yield "finding"
 
 

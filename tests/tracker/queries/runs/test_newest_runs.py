@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.builders import make_run, write_tags, write_values
 from tests.web.every_page import make_finding
-from tracker.models import Attribute, Kind, Run
+from tracker.models import Attribute, Diagnosis, Kind, Run
 from tracker.queries.runs.newest_runs import (
     changed_params,
     metric_paths,
@@ -91,5 +91,12 @@ def test_columns_of_the_run_are_in_use_once_a_run_has_a_value(project):
     assert run_columns_in_use(project.id) == {"tags"}
 
     made = make_run(project, "of a user")
+    Diagnosis.objects.create(
+        run=made,
+        stage=made.stages.get(),
+        diagnosed_at=timezone.now(),
+        unanswered={"data-wait-dominates": ["step_seconds"]},
+    )
+    assert run_columns_in_use(project.id) == {"made_by", "tags"}
     make_finding(made)
     assert run_columns_in_use(project.id) == {"made_by", "tags", "finding"}
