@@ -38,8 +38,9 @@ class RunNames:
         shape = self._shapes.get(_key(tokens), list(tokens))
         shared = [shape[place] == token for place, token in enumerate(tokens)]
         if all(shared):
-            halves = [(name[:-END], True), (name[-END:], False)]
-            return [part for part in halves if part[0]]
+            if len(name) < END + SHORTEST_CUT:
+                return [(name, False)]
+            return [(name[:-END], True), (name[-END:], False)]
         pairs = groupby(zip(tokens, shared, strict=True), key=lambda pair: pair[1])
         found = [("".join(token for token, _ in group), cut) for cut, group in pairs]
         return [(text, cut and len(text) >= SHORTEST_CUT) for text, cut in found]

@@ -26,7 +26,7 @@ export class RunNames {
       else parts.push({ text, isCommon })
     }
     if (parts.every(({ isCommon }) => isCommon)) {
-      const cut = Math.max(0, name.length - end)
+      const cut = name.length - end < SHORTEST_CUT ? 0 : name.length - end
       parts.splice(0, parts.length, { text: name.slice(0, cut), isCommon: true }, { text: name.slice(cut), isCommon: false })
     }
     return parts.map(({ text, isCommon }) => ({ text, isCommon: isCommon && text.length >= SHORTEST_CUT }))
