@@ -37,10 +37,11 @@ class BoardLine:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs that are drawn as one line, with the line's name and CSS colour."""
+    """Runs that are drawn as one line: its name, CSS colour and place in the legend."""
 
     label: str
     colour: str
+    place: int
 
 
 Ends = tuple[float | None, float | None]
@@ -106,7 +107,9 @@ def board_figure(
                     colour=groups[each.place].colour,
                     dash=series_dash(each.metric, 0),
                 )
-                for each in lines
+                for each in sorted(
+                    lines, key=lambda each: (each.metric, groups[each.place].place)
+                )
             ]
         )
     if style.dash:

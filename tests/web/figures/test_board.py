@@ -95,7 +95,10 @@ def grouped(labels, metrics=1, **more):
         for metric in range(metrics)
         for run in range(len(labels))
     ]
-    groups = [Group(label, f"var(--run-{label})") for label in labels]
+    groups = [
+        Group(label, f"var(--run-{label})", sorted(set(labels)).index(label))
+        for label in labels
+    ]
     return board_figure(
         lines,
         Look(),

@@ -38,8 +38,8 @@ def run_groups(scene: Scene, runs: Sequence[Any], dimension: str) -> RunGroups |
     division = divided(column.label, column.values)
     looks = colours_of(division)
     groups = [
-        Group(part.label, look.drawn)
-        for part, look in zip(division.parts, looks, strict=True)
+        Group(part.label, look.drawn, place)
+        for place, (part, look) in enumerate(zip(division.parts, looks, strict=True))
     ]
     return RunGroups(
         [groups[part] for part in division.part_of], legend_of(division, looks)
