@@ -32,12 +32,11 @@ class AmdEventsProbe(Probe):
             Scope.GPU,
             "amdsmi events",
             COUNTED,
-            "a point for each that the driver reports: 1 a page that is not there, 3 and 4"
-            " a reset that begins and has ended, 5 work that hangs",
+            "one point per driver event: 1 page fault, 3 and 4 start and end of a reset, 5 hang",
         ),
     )
     states: ClassVar[tuple[Fact, ...]] = (
-        Fact("facts/gpu/<i>/last_event", "string", "of AMD's, such as `RING_HANG`"),
+        Fact("facts/gpu/<i>/last_event", "string", "AMD, for example `RING_HANG`"),
     )
 
     def __init__(

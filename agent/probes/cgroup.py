@@ -31,33 +31,33 @@ class CgroupProbe(Probe):
     name = "cgroup"
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("cpu_cores", "cores", "cpu.stat", COUNTED, "CPU seconds per second"),
-        _reading("cpu_user_cores", "cores", "cpu.stat", COUNTED, "in programs"),
-        _reading("cpu_system_cores", "cores", "cpu.stat", COUNTED, "in the kernel"),
+        _reading("cpu_user_cores", "cores", "cpu.stat", COUNTED, "user mode"),
+        _reading("cpu_system_cores", "cores", "cpu.stat", COUNTED, "kernel mode"),
         _reading(
             "throttled_share",
             "0–1",
             "cpu.stat",
             COUNTED,
-            "share of scheduler periods in which the CPU quota stopped the job",
+            "scheduler periods throttled by the CPU quota",
         ),
         _reading(
             "throttled_seconds_per_second",
             "s/s",
             "cpu.stat",
             COUNTED,
-            "time that threads were kept from running by the quota, all together",
+            "throttled time, sum over threads",
         ),
         _reading(
             "memory_used_bytes", "B", "memory.stat", SAMPLED, "without inactive cache"
         ),
-        _reading("page_cache_bytes", "B", "memory.stat", SAMPLED, "files in memory"),
+        _reading("page_cache_bytes", "B", "memory.stat", SAMPLED, ""),
         Reading(
             "cgroup/memory_peak_bytes",
             "B",
             Scope.CONTAINER,
             "memory.peak",
             COUNTED,
-            "the most that it ever took, page cache included",
+            "peak, with page cache",
             _SELDOM_SECONDS,
         ),
         Reading(
@@ -66,7 +66,7 @@ class CgroupProbe(Probe):
             Scope.CONTAINER,
             "memory.swap.current",
             SAMPLED,
-            "its memory that lies in swap",
+            "",
             _SELDOM_SECONDS,
         ),
         _reading(
@@ -74,30 +74,28 @@ class CgroupProbe(Probe):
             "",
             "memory.events",
             COUNTED,
-            "times that it was slowed for taking more than `memory.high` since the agent"
-            " began; version 2",
+            "times throttled at `memory.high` (version 2)",
         ),
         _reading(
             "memory_limit_hits",
             "",
             "memory.events",
             COUNTED,
-            "times that the memory limit was met since the agent began",
+            "times the memory limit was reached",
         ),
         _reading(
             "oom_hits",
             "",
             "memory.events",
             COUNTED,
-            "times that memory ran out and nothing was left to take back, since the agent"
-            " began; version 2",
+            "times memory ran out with nothing left to reclaim (version 2)",
         ),
         _reading(
             "oom_kills",
             "",
             "memory.events",
             COUNTED,
-            "processes killed for memory since the agent began",
+            "processes killed by the OOM killer",
         ),
     )
     states: ClassVar[tuple[Fact, ...]] = FACTS

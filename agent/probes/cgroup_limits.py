@@ -22,36 +22,32 @@ FACTS = (
     Fact(
         "facts/effective_cores",
         "float",
-        "least of CPU quota, affinity and CPU set; these limits, and the next five, are"
-        " looked at twice a minute",
+        "lowest of CPU quota, affinity and CPU set",
     ),
     Fact(
         "facts/cpu_quota_cores",
         "float",
-        "the tightest of the container and what is around it, absent if there is none;"
-        " the host's cores where it was taken away",
+        "tightest quota of the container and its parents; absent without a quota; the number of host cores after a quota is removed",
     ),
     Fact(
         "facts/memory_limit_bytes",
         "int",
-        "least of physical memory and the limits of the container and what is around it",
+        "lowest of physical memory and the limits of the container and its parents",
     ),
     Fact(
         "facts/memory_throttle_bytes",
         "int",
-        "`memory.high`: with more than this the container is slowed; absent if it has"
-        " none",
+        "`memory.high`, above which the container is throttled; absent without one",
     ),
     Fact(
         "facts/swap_limit_bytes",
         "int",
-        "`memory.swap.max`: what the container may have in swap, 0 if nothing; absent if"
-        " there is no limit; version 2",
+        "`memory.swap.max`; absent without a limit (version 2)",
     ),
     Fact(
         "facts/allowed_memory_nodes",
         "string",
-        "the host's nodes whose memory the job may use, such as `0-1`",
+        "NUMA nodes whose memory the job may use, for example `0-1`",
     ),
 )
 

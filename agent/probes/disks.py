@@ -46,16 +46,14 @@ class DisksProbe(Probe):
         _reading("disk_write_bytes_per_second", "B/s", COARSE),
         _reading("disk_reads_per_second", "1/s", COARSE, "requests"),
         _reading("disk_writes_per_second", "1/s", COARSE, "requests"),
-        _reading("disk_read_seconds", "s", COARSE, "mean time that a read took"),
-        _reading("disk_write_seconds", "s", COARSE, "mean time that a write took"),
-        _reading(
-            "disk_queue", "", COARSE, "mean number of requests under way, all disks"
-        ),
+        _reading("disk_read_seconds", "s", COARSE, "mean time of a read"),
+        _reading("disk_write_seconds", "s", COARSE, "mean time of a write"),
+        _reading("disk_queue", "", COARSE, "mean requests in progress, all disks"),
         _reading(
             "disk_busiest_percent",
             "% of time",
             INFERRED,
-            "the busiest disk had a request; says little of disks that work in parallel",
+            "busiest disk; less meaningful for parallel disks such as NVMe",
         ),
     )
 

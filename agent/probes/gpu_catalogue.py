@@ -4,27 +4,32 @@ from __future__ import annotations
 
 # By path under the GPU's: unit and meaning.
 USERS = (
-    ("processes", "", "that compute on it"),
-    ("job_processes", "", "the job's; absent while the driver's numbers are not ours"),
+    ("processes", "", "compute processes"),
+    (
+        "job_processes",
+        "",
+        "compute processes of the job; absent if the driver uses host process ids",
+    ),
     ("job_memory_bytes", "B", ""),
-    ("other_processes", "", "all but the job's; likewise"),
+    (
+        "other_processes",
+        "",
+        "compute processes of other jobs; absent if the driver uses host process ids",
+    ),
     ("other_memory_bytes", "B", ""),
 )
-_OWNERS = {"job": "sum over the job's processes", "other": "sum over all others"}
+_OWNERS = ("job", "other")
 PCIE_HEALTH = {
-    "pcie_replays": "packets sent again since the agent began",
-    "pcie_recoveries": "times that the link had to recover since the agent began",
-    "pcie_naks": "packets refused, sent and received, since the agent began",
+    "pcie_replays": "resent packets",
+    "pcie_recoveries": "link recoveries",
+    "pcie_naks": "rejected packets, both directions",
 }
 ENERGY = (
-    ("energy_joules", "J", "since the agent began"),
-    ("power_mean_watts", "W", "energy over time"),
+    ("energy_joules", "J", ""),
+    ("power_mean_watts", "W", "from the energy counter"),
 )
 
 
-def shares_of_users(part: str, of: str = "") -> list[tuple[str, str, str]]:
+def shares_of_users(part: str, meaning: str = "") -> list[tuple[str, str, str]]:
     """Describe the shares of a part of the GPU that the job and others use."""
-    return [
-        (f"{owner}_{part}_percent", "% of time", f"{meaning}{of}")
-        for owner, meaning in _OWNERS.items()
-    ]
+    return [(f"{owner}_{part}_percent", "% of time", meaning) for owner in _OWNERS]

@@ -35,23 +35,23 @@ _OF_HOST = (
         "cpu_wait_percent",
         "% of all cores",
         INFERRED,
-        "idle while a process waited for a disk",
+        "I/O wait",
     ),
     (
         "cpu_steal_percent",
         "% of all cores",
         COARSE,
-        "taken by the host of this virtual machine",
+        "steal time of this virtual machine",
     ),
-    ("running_processes", "", COARSE, "that ran or could have, at the moment"),
-    ("blocked_processes", "", COARSE, "that waited for a disk, at the moment"),
+    ("running_processes", "", COARSE, "running or runnable"),
+    ("blocked_processes", "", COARSE, "waiting for a disk"),
 )
 _OF_CORES = (
-    ("busiest_percent", "% of a core", "the busiest of them"),
+    ("busiest_percent", "% of a core", "busiest core"),
     ("median_percent", "% of a core", ""),
-    ("idlest_percent", "% of a core", "the least busy of them"),
-    ("saturated", "cores", "those at 90 % and more"),
-    ("idle", "cores", "those at 10 % and less"),
+    ("idlest_percent", "% of a core", "least busy core"),
+    ("saturated", "cores", "cores at 90 % or more"),
+    ("idle", "cores", "cores at 10 % or less"),
 )
 
 
@@ -74,7 +74,7 @@ class HostProbe(Probe):
             Scope.HOST,
             "/proc/loadavg",
             COARSE,
-            "runnable and blocked processes, mean of about a minute",
+            "load average of one minute",
         ),
         Reading(
             "host/cpu_mhz",
@@ -87,22 +87,21 @@ class HostProbe(Probe):
         ),
     )
     states: ClassVar[tuple[Fact, ...]] = (
-        Fact("facts/host", "string", "the machine's name"),
+        Fact("facts/host", "string", "hostname"),
         Fact("facts/python", "string"),
         Fact("facts/platform", "string"),
         Fact("facts/cpu_model", "string"),
-        Fact("facts/host_cores", "int", "logical CPUs of the host"),
+        Fact("facts/host_cores", "int", "logical CPUs"),
         Fact(
             "facts/allowed_cpus",
             "string",
-            "the CPUs that the job may use when it begins, such as `0-15,64-79`",
+            "CPU affinity at the start, for example `0-15,64-79`",
         ),
-        Fact("facts/cpu_max_mhz", "float", "as the kernel says"),
+        Fact("facts/cpu_max_mhz", "float", "maximum clock"),
         Fact(
             "facts/gpu_count",
             "int",
-            "GPUs this process may see; 0 when the driver says so or the host has no GPU"
-            " device; absent when unknown",
+            "GPUs visible to the process; absent if unknown",
         ),
     )
 

@@ -37,9 +37,9 @@ class MemoryProbe(Probe):
     is_of_machine = True
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("memory_used_bytes", "B", _MEMINFO, "without page cache"),
-        _reading("page_cache_bytes", "B", _MEMINFO, "files held in memory"),
-        _reading("shared_memory_bytes", "B", _MEMINFO, "with all of /dev/shm"),
-        _reading("dirty_bytes", "B", _MEMINFO, "not yet written to disks"),
+        _reading("page_cache_bytes", "B", _MEMINFO, ""),
+        _reading("shared_memory_bytes", "B", _MEMINFO, "including `/dev/shm`"),
+        _reading("dirty_bytes", "B", _MEMINFO, "not yet written to disk"),
         _reading("swap_used_bytes", "B", _MEMINFO, "absent without swap"),
         _reading("swap_in_bytes_per_second", "B/s", _VMSTAT, ""),
         _reading("swap_out_bytes_per_second", "B/s", _VMSTAT, ""),
@@ -47,17 +47,17 @@ class MemoryProbe(Probe):
             "major_faults_per_second",
             "1/s",
             _VMSTAT,
-            "pages that had to be read from a disk",
+            "page faults that read from a disk",
         ),
         _reading(
             "oom_kills",
             "",
             _VMSTAT,
-            "processes that the kernel killed for memory since the agent began",
+            "processes killed by the OOM killer",
         ),
     )
     states: ClassVar[tuple[Fact, ...]] = (
-        Fact("facts/host_memory_bytes", "int", "physical memory of the host"),
+        Fact("facts/host_memory_bytes", "int", "physical memory"),
     )
 
     def __init__(self, processes: Path = Path("/proc")) -> None:

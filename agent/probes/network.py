@@ -38,12 +38,14 @@ class NetworkProbe(Probe):
         _reading(
             "receive_bytes_per_second",
             "B/s",
-            "of interfaces with a device; where none has one, as in containers, of all",
+            "physical interfaces; all interfaces if there is no physical one, as in containers",
         ),
-        _reading("send_bytes_per_second", "B/s", "likewise"),
         _reading(
-            "errors", "", "packets lost or damaged since the agent began; likewise"
+            "send_bytes_per_second",
+            "B/s",
+            "physical interfaces; all interfaces if there is no physical one, as in containers",
         ),
+        _reading("errors", "", "dropped or damaged packets"),
     )
 
     def __init__(

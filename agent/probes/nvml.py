@@ -42,17 +42,21 @@ class NvmlProbe(Probe):
     may_hang = True
     readings: ClassVar[tuple[Reading, ...]] = catalogue.READINGS
     states: ClassVar[tuple[Fact, ...]] = (
-        Fact("facts/gpu_driver", "string", "the driver's version"),
-        Fact("facts/gpu_driver_cuda", "string", "the newest CUDA that it runs"),
+        Fact("facts/gpu_driver", "string", "driver version"),
+        Fact(
+            "facts/gpu_driver_cuda",
+            "string",
+            "newest CUDA version that the driver supports",
+        ),
         *identity.FACTS,
-        Fact("facts/gpu/<i>/mig/<j>/uuid", "string", "of the slice"),
-        Fact("facts/gpu/<i>/mig/<j>/memory_total_bytes", "int", "of the slice"),
+        Fact("facts/gpu/<i>/mig/<j>/uuid", "string", ""),
+        Fact("facts/gpu/<i>/mig/<j>/memory_total_bytes", "int", ""),
         Fact(
             "facts/gpu/<i>/mig/<j>/measured_with",
             "string",
-            "`gpm` (hardware counters), `nvml` (memory), as far as each is offered",
+            "available interfaces: `gpm` (hardware counters), `nvml` (memory)",
         ),
-        Fact("facts/gpu/<i>/mig/<j>/state", "string", "as of a GPU, of the slice"),
+        Fact("facts/gpu/<i>/mig/<j>/state", "string", "as for a GPU"),
     )
 
     # Any: the library is loaded only if it is installed, and has no types.

@@ -44,7 +44,7 @@ class NvmlEventsProbe(Probe):
             Scope.GPU,
             EVENTS,
             COUNTED,
-            "a point for each error that the driver reports; its number says which",
+            "one point per driver error; the value is its XID",
         ),
     )
 

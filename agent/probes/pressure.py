@@ -14,8 +14,8 @@ from seamark.probes.reading import COARSE, COUNTED, Reading, Scope
 
 _RESOURCES = ("cpu", "memory", "io")
 _MEANINGS = {
-    "some": "of time in which at least one task waited for it",
-    "full": "of time in which all tasks waited for it, and nothing ran",
+    "some": "time in which at least one task waited",
+    "full": "time in which all tasks waited",
 }
 OF_GROUP, OF_HOST = "<resource>.pressure", "/proc/pressure"
 _SOURCES = ((OF_GROUP, Scope.CONTAINER, COUNTED), (OF_HOST, Scope.HOST, COARSE))

@@ -30,10 +30,12 @@ class RdmaProbe(Probe):
         for direction, meaning in (
             (
                 "receive",
-                "by all ports of InfiniBand and RoCE, on which ranks exchange gradients;"
-                " of InfiniBand, IP traffic counts here and as `host/network_…`",
+                "all InfiniBand and RoCE ports; IP over InfiniBand also counts as `host/network_…`",
             ),
-            ("send", "likewise"),
+            (
+                "send",
+                "all InfiniBand and RoCE ports; IP over InfiniBand also counts as `host/network_…`",
+            ),
         )
     )
 

@@ -32,10 +32,10 @@ class Sampler:
     readings: ClassVar[tuple[Reading, ...]] = tuple(
         Reading(f"agent/{name}", unit, Scope.AGENT, "its clocks", COUNTED, meaning)
         for name, unit, meaning in (
-            ("cpu_seconds", "s", "CPU time since the process began, cumulative"),
+            ("cpu_seconds", "s", "CPU time since the start of the process"),
             ("cpu_share", "of a core", "CPU time per second"),
-            ("tick_late_seconds", "s", "how late the tick came"),
-            ("probes/<name>_seconds", "s", "how long the probe's last turn took"),
+            ("tick_late_seconds", "s", "delay of the sampling"),
+            ("probes/<name>_seconds", "s", "duration of the probe's last sample"),
         )
     )
     states: ClassVar[tuple[Fact, ...]] = (
@@ -43,14 +43,12 @@ class Sampler:
         Fact(
             "facts/readings",
             "string",
-            "a line for each path that was logged: path, unit, scope, quality and source,"
-            " with tabs between them",
+            "one line per logged path: path, unit, scope, quality and source, separated by tabs",
         ),
         Fact(
             "facts/readings_of_process",
             "string",
-            "the same of a process that `seamark run` measures from outside, and that"
-            " logs there itself what is to be seen from inside alone",
+            "the same for metrics that the process itself logs under `seamark run`",
         ),
         Fact(
             "facts/probes/<name>",

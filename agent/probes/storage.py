@@ -14,11 +14,7 @@ from seamark.recording.values import Value
 
 _SHARED_MEMORY = Path("/dev/shm")
 _INTERVAL_SECONDS = 10.0
-_FOLDERS = {
-    "work": "the working directory",
-    "data": "the folder of SEAMARK_DATASET, else the one that the loader's dataset names",
-    "shared_memory": "/dev/shm, over which loader workers hand batches",
-}
+_FOLDERS = ("work", "data", "shared_memory")
 
 
 class StorageProbe(Probe):
@@ -35,23 +31,22 @@ class StorageProbe(Probe):
             Scope.FILE_SYSTEM,
             "statvfs",
             SAMPLED,
-            meaning,
-            _INTERVAL_SECONDS,
+            seconds=_INTERVAL_SECONDS,
         )
-        for name, meaning in _FOLDERS.items()
+        for name in _FOLDERS
         for path, unit in (("used_bytes", "B"), ("used_share", "0–1"))
     )
     states: ClassVar[tuple[Fact, ...]] = tuple(
-        Fact(f"facts/storage/{name}/{path}", kind, f"{meaning}: {text}")
-        for name, meaning in _FOLDERS.items()
+        Fact(f"facts/storage/{name}/{path}", kind, text)
+        for name in _FOLDERS
         for path, kind, text in (
-            ("file_system", "string", "its type, as the kernel names it"),
+            ("file_system", "string", "type, as named by the kernel"),
             (
                 "is_network",
                 "bool",
-                "whether that type goes over a network; absent where that cannot be told",
+                "network file system; absent if unknown",
             ),
-            ("total_bytes", "int", "its size"),
+            ("total_bytes", "int", "size"),
         )
     )
 

@@ -38,26 +38,24 @@ class TorchAllocatorProbe(Probe):
     name = "torch_allocator"
     is_of_process = True
     readings: ClassVar[tuple[Reading, ...]] = (
-        _reading("reserved_bytes", "B", "what the allocator holds of the GPU"),
-        _reading("allocated_bytes", "B", "what tensors use of that"),
+        _reading("reserved_bytes", "B", "memory reserved by the allocator"),
+        _reading("allocated_bytes", "B", "memory allocated to tensors"),
         _reading(
             "peak_allocated_bytes",
             "B",
-            "the most that tensors used, since the process began or the script reset it",
+            "peak memory of tensors since the start, or since the script reset it",
         ),
         _reading(
             "inactive_split_bytes",
             "B",
-            "held, free, and in pieces that cannot be given back",
+            "free memory in split blocks that cannot be released",
         ),
         _reading(
             "retries",
             "",
-            "times that memory was given back to get some, since the process began",
+            "allocations that first had to release cached memory",
         ),
-        _reading(
-            "out_of_memory_count", "", "times that it failed, since the process began"
-        ),
+        _reading("out_of_memory_count", "", "failed allocations"),
     )
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:

@@ -28,14 +28,12 @@ class TorchCompileProbe(Probe):
     name = "torch_compile"
     is_of_process = True
     readings: ClassVar[tuple[Reading, ...]] = (
-        _reading("compiled_graphs", "since the process began or the script reset them"),
+        _reading("compiled_graphs", ""),
         _reading(
             "recompiles",
-            "functions compiled again, for other shapes or values than before; likewise",
+            "functions compiled again for other shapes or values",
         ),
-        _reading(
-            "graph_breaks", "where a graph had to end before its function; likewise"
-        ),
+        _reading("graph_breaks", "graphs that ended before the end of their function"),
     )
 
     def __init__(self, modules: Mapping[str, object] = sys.modules) -> None:

@@ -53,87 +53,82 @@ FACTS = tuple(
     for path, kind, meaning in (
         ("name", "string", ""),
         ("uuid", "string", ""),
-        ("pci_bus", "string", "its address"),
-        ("architecture", "string", "of NVIDIA's, such as `hopper`"),
-        ("compute_capability", "string", "such as `9.0`"),
+        ("pci_bus", "string", "PCI address"),
+        ("architecture", "string", "NVIDIA, for example `hopper`"),
+        ("compute_capability", "string", "for example `9.0`"),
         (
             "virtualization",
             "string",
-            "`none`, `passthrough` (all of the card, in a virtual machine), `vgpu` (a"
-            " share of one), `host_vgpu` or `host_vsga`",
+            "`none`, `passthrough` (whole card in a virtual machine), `vgpu` (part of a card), `host_vgpu` or `host_vsga`",
         ),
         ("cores", "int", "CUDA cores"),
         ("memory_total_bytes", "int", ""),
-        ("memory_bus_bits", "int", "width of the memory's bus"),
-        ("power_limit_watts", "float", "that is enforced when the run begins"),
-        ("power_limit_default_watts", "float", "the maker's: a lower one was set"),
-        ("power_limit_min_watts", "float", "that may be set"),
-        ("power_limit_max_watts", "float", "that may be set"),
+        ("memory_bus_bits", "int", "width of the memory bus"),
+        ("power_limit_watts", "float", "enforced at the start"),
+        ("power_limit_default_watts", "float", "the manufacturer's default"),
+        ("power_limit_min_watts", "float", "allowed range"),
+        ("power_limit_max_watts", "float", "allowed range"),
         (
             "power_limit_requested_watts",
             "float",
-            "that somebody asked for: a lower one that is enforced comes from elsewhere",
+            "requested at the start",
         ),
-        ("temperature_slowdown_celsius", "float", "from which this card slows down"),
-        ("temperature_shutdown_celsius", "float", "at which this card switches off"),
-        ("temperature_max_celsius", "float", "that this card should work at"),
-        ("memory_temperature_max_celsius", "float", "that its memory should work at"),
+        ("temperature_slowdown_celsius", "float", "slowdown temperature"),
+        ("temperature_shutdown_celsius", "float", "shutdown temperature"),
+        ("temperature_max_celsius", "float", "maximum operating temperature"),
+        (
+            "memory_temperature_max_celsius",
+            "float",
+            "maximum operating temperature of the memory",
+        ),
         (
             "temperature_slowdown_margin_celsius",
             "float",
-            "where the card tells margins (since Ada): what is left of"
-            " `temperature_margin_celsius` when it slows down; may be negative",
+            "value of `temperature_margin_celsius` at slowdown (Ada and later); may be negative",
         ),
-        ("temperature_shutdown_margin_celsius", "float", "likewise, to switch off"),
+        ("temperature_shutdown_margin_celsius", "float", "the same at shutdown"),
         (
             "temperature_max_margin_celsius",
             "float",
-            "likewise, to work below its clock",
+            "the same at reduced clocks",
         ),
-        ("memory_temperature_max_margin_celsius", "float", "likewise, of its memory"),
+        ("memory_temperature_max_margin_celsius", "float", "the same for the memory"),
         ("sm_clock_max_mhz", "float", ""),
         ("memory_clock_max_mhz", "float", ""),
-        ("pcie_generation_max", "int", "of card and slot together"),
-        ("pcie_generation_of_card", "int", "of the card alone"),
-        ("pcie_width_max", "int", "lanes, of card and slot together"),
-        ("nvlinks", "int", "links that are up; absent if it has none"),
-        ("nvlink_version", "string", "of the first link, such as `4_0`"),
-        ("numa_node", "int", "of the host, that the card is nearest to"),
-        ("near_cpus", "string", "the CPUs of that node, such as `0-31,64-95`"),
+        ("pcie_generation_max", "int", "of card and slot"),
+        ("pcie_generation_of_card", "int", "of the card"),
+        ("pcie_width_max", "int", "lanes of card and slot"),
+        ("nvlinks", "int", "active links; absent without NVLink"),
+        ("nvlink_version", "string", "first link, for example `4_0`"),
+        ("numa_node", "int", "nearest NUMA node"),
+        ("near_cpus", "string", "CPUs of that node, for example `0-31,64-95`"),
         (
             "near_memory",
             "string",
-            "the host's nodes whose memory is nearest, such as `0`",
+            "NUMA nodes with the nearest memory, for example `0`",
         ),
-        ("is_ecc_on", "bool", "whether its memory corrects errors"),
+        ("is_ecc_on", "bool", "ECC enabled"),
         (
             "is_mig_on",
             "bool",
-            "whether the card is cut into slices: utilization, samples, engines and"
-            " shares by process are then absent; temperature, power and clocks are"
-            " those of the whole card, which others share",
+            "MIG enabled",
         ),
         (
             "measured_with",
             "string",
-            "`gpm` (hardware counters), `samples` (distribution of utilization),"
-            " `counters` (times, bytes, energy), `nvml` (utilization), as far as each"
-            " is offered",
+            "available interfaces: `gpm` (hardware counters), `samples` (distributions), `counters` (times, bytes, energy), `nvml` (utilization)",
         ),
         (
             "asked_less",
             "string",
-            "which questions cost so much that they are asked less than about half as often"
-            " as they should be, or never, and about how often; and which are `not"
-            " permitted` to this user, or `in part`; absent until there is one",
+            "slow queries that run less than half as often as planned, with their interval; `not permitted`, `in part`",
         ),
         (
             "state",
             "string",
-            "`present`, `lost: …`, or `fails: …` while nothing is answered; absent until then;"
-            " of AMD's GPUs, too",
+            "`present`, `lost: …` or `fails: …`; absent until the first failure",
         ),
-        ("last_xid", "int", "the number of the driver's last error message"),
+        ("last_xid", "int", "last XID error"),
     )
 )
 

@@ -1,4 +1,4 @@
-"""Renders the page of each rule and the index page from the rules themselves."""
+"""Renders the pages of rules, their index and the page of signals from the rules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,29 @@ from itertools import groupby
 
 from tracker.diagnosis.engine.examples import Example, all_examples
 from tracker.diagnosis.engine.rule import GROUPS, Rule, Span
-from tracker.diagnosis.signals import SIGNALS
+from tracker.diagnosis.engine.wording import size
+from tracker.diagnosis.signals import SIGNALS, Signal
 
 NOTICE = "<!-- Written by `manage.py render_rule_docs`; change the rule instead. -->"
+INTRODUCTION = """# Diagnosis rules
+
+A rule reads the signals of a stage and reports a finding, no finding, or that it lacks
+data. Each page has:
+
+- *Detection*: the condition. *Why it matters*: the cost. *Limitations*: when the rule can
+  be wrong.
+- *Example*: a finding from a [recorded script or synthetic job](../evaluation.md). Rules
+  without a recording show the data of their test.
+- *Inputs*: the part of the stage that the rule reads; its [signals](signals.md); its
+  limits, which owners can change in the [rule settings](../how-to/rule-settings.md). While
+  a finding is open, its *release* limits apply.
+
+A rule that lacks a required signal reports *not enough data*. Without an optional signal
+it is less specific or less confident."""
+SIGNALS_INTRODUCTION = """# Signals
+
+Rules read these signals. The headings show the code that provides them.
+[Metrics and facts](../monitoring.md) lists the stored metrics."""
 
 
 def page_of(rule: Rule) -> str:
@@ -19,30 +39,40 @@ def page_of(rule: Rule) -> str:
         rule.explanation,
         "## Example",
         _example(all_examples()[rule.name]),
-        "## Signals",
-        _signals(rule),
-        "## Thresholds",
-        _limits(rule),
-        "## Scope",
-        _span(rule),
+        "## Inputs",
+        _inputs(rule),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def index_of(rules: Iterable[Rule]) -> str:
-    parts = [NOTICE, "# Diagnosis rules"]
+    parts = [NOTICE, INTRODUCTION]
     for group, grouped in groupby(rules, key=lambda rule: rule.group):
-        rows = [f"| [{r.title}]({r.name}.md) | {_scope(r)} |" for r in grouped]
         parts.append(f"## {GROUPS[group]}")
-        parts.append("\n".join(["| rule | scope |", "|---|---|", *rows]))
+        parts.append("\n".join(f"- [{r.title}]({r.name}.md)" for r in grouped))
+    return "\n\n".join(parts) + "\n"
+
+
+def signals_page(rules: Iterable[Rule]) -> str:
+    """Return the page of all signals that rules use, by the code that provides them."""
+    used = {name for rule in rules for name in (*rule.needs, *rule.may_use)}
+    by_code: dict[str, list[Signal]] = {}
+    for name, signal in SIGNALS.items():
+        if name in used:
+            by_code.setdefault(signal.code, []).append(signal)
+    parts = [NOTICE, SIGNALS_INTRODUCTION]
+    for code, signals in by_code.items():
+        rows = [f"| `{s.name}` | {_unit(s)} | {s.description} |" for s in signals]
+        table = "\n".join(["| signal | unit | meaning |", "|---|---|---|", *rows])
+        parts += [f"## `{code}`", table]
     return "\n\n".join(parts) + "\n"
 
 
 def _example(example: Example) -> str:
     source = (
-        f"From the recording `{example.recording}` in `evaluation/tune/`:"
+        f"Recording `{example.recording}` in `evaluation/tune/`:"
         if example.recording
-        else "No recording yet. From the made-up stage of the rule's test:"
+        else "Made-up data of the rule's test:"
     )
     rows = [
         f"| {row.statistic} | {row.value} | {row.limit} |" for row in example.evidence
@@ -51,33 +81,28 @@ def _example(example: Example) -> str:
     return f"{source}\n\n> **{example.title}.** {example.summary}\n\n{table}"
 
 
-def _signals(rule: Rule) -> str:
-    rows = [_signal(name, "yes") for name in rule.needs]
-    rows += [_signal(name, "no") for name in rule.may_use]
-    head = [
-        "| signal | unit | needed | meaning | provided by |",
-        "|---|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows])
+def _inputs(rule: Rule) -> str:
+    lines = [("Scope", _scope(rule)), ("Required signals", _names(rule.needs))]
+    if rule.may_use:
+        lines.append(("Optional signals", _names(rule.may_use)))
+    limits = ", ".join(f"{n} {_limit(n, v)}" for n, v in rule.limits.items())
+    if limits:
+        lines.append(("Limits", limits))
+    return "\n".join(f"- {label}: {text}" for label, text in lines)
 
 
-def _signal(name: str, needed: str) -> str:
-    signal = SIGNALS[name]
-    unit = "" if signal.is_text else signal.unit
-    cells = (f"`{name}`", unit, needed, signal.description, f"`{signal.code}`")
-    return f"| {' | '.join(cells)} |"
+def _limit(name: str, value: float) -> str:
+    return size(value) if "bytes" in name else f"{value:g}"
 
 
-def _limits(rule: Rule) -> str:
-    rows = [f"| {name} | {value:g} |" for name, value in rule.limits.items()]
-    return "\n".join(["| limit | value |", "|---|---|", *rows])
+def _names(signals: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in signals)
 
 
-def _span(rule: Rule) -> str:
-    if rule.span is Span.STAGE:
-        return f"All of a stage, for {_scope(rule)}."
-    return f"The steady part of a stage, without warm-up, for {_scope(rule)}."
+def _unit(signal: Signal) -> str:
+    return "" if signal.is_text else signal.unit
 
 
 def _scope(rule: Rule) -> str:
-    return "each GPU" if rule.is_per_gpu else "the stage as a whole"
+    part = "whole stage" if rule.span is Span.STAGE else "stage without warm-up"
+    return f"{part}, each GPU" if rule.is_per_gpu else part

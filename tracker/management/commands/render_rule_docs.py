@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from tracker.diagnosis.engine.documentation import index_of, page_of
+from tracker.diagnosis.engine.documentation import index_of, page_of, signals_page
 from tracker.diagnosis.rules import RULES
 
 FOLDER = Path(__file__).parents[3] / "docs" / "diagnoses"
@@ -26,6 +26,7 @@ class Command(BaseCommand):
         folder.mkdir(parents=True, exist_ok=True)
         pages = {f"{rule.name}.md": page_of(rule) for rule in RULES}
         pages["index.md"] = index_of(RULES)
+        pages["signals.md"] = signals_page(RULES)
 
         for old in folder.glob("*.md"):
             if old.name not in pages:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from tracker.diagnosis.engine.documentation import index_of, page_of
+from tracker.diagnosis.engine.documentation import index_of, page_of, signals_page
 from tracker.diagnosis.engine.examples import all_examples
 from tracker.diagnosis.rules import RULES
 
@@ -20,8 +20,17 @@ def test_the_list_is_of_all_rules():
     assert (FOLDER / "index.md").read_text("utf-8") == index_of(RULES)
 
 
+def test_the_page_of_signals_lists_every_signal_of_a_rule():
+    page = (FOLDER / "signals.md").read_text("utf-8")
+
+    assert page == signals_page(RULES)
+    for rule in RULES:
+        for name in (*rule.needs, *rule.may_use):
+            assert page.count(f"| `{name}` |") == 1
+
+
 def test_there_is_no_page_of_a_rule_that_is_gone():
-    pages = {path.stem for path in FOLDER.glob("*.md")} - {"index"}
+    pages = {path.stem for path in FOLDER.glob("*.md")} - {"index", "signals"}
 
     assert pages == {rule.name for rule in RULES}
 
@@ -45,8 +54,8 @@ def test_every_rule_has_an_example_with_evidence():
         assert example.evidence
 
 
-def test_a_page_shows_the_example_or_that_there_is_no_recording():
+def test_a_page_shows_the_example_and_its_origin():
     pages = {rule.name: page_of(rule) for rule in RULES}
 
-    assert "From the recording `accumulate-saves" in pages["checkpoints-take-long"]
-    assert "No recording yet." in pages["gpu-reports-errors"]
+    assert "Recording `accumulate-saves" in pages["checkpoints-take-long"]
+    assert "Made-up data of the rule's test" in pages["gpu-reports-errors"]
