@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from tracker.diagnosis.engine.examples import Example, all_examples
+from tracker.diagnosis.engine.examples import Example, Row, all_examples
 from tracker.diagnosis.engine.rule import GROUPS, Rule, Span
 from tracker.diagnosis.engine.wording import size
 from tracker.diagnosis.signals import SIGNALS, Signal
@@ -74,11 +74,13 @@ def _example(example: Example) -> str:
         if example.recording
         else "Made-up data of the rule's test:"
     )
-    rows = [
-        f"| {row.statistic} | {row.value} | {row.limit} |" for row in example.evidence
-    ]
-    table = "\n".join(["| evidence | value | limit |", "|---|---|---|", *rows])
-    return f"{source}\n\n> **{example.title}.** {example.summary}\n\n{table}"
+    evidence = "\n".join(_evidence(row) for row in example.evidence)
+    return f"{source}\n\n> **{example.title}.** {example.summary}\n\n{evidence}"
+
+
+def _evidence(row: Row) -> str:
+    limit = f" (limit {row.limit})" if row.limit else ""
+    return f"- {row.statistic}: {row.value}{limit}"
 
 
 def _inputs(rule: Rule) -> str:
