@@ -37,6 +37,8 @@ def init(
     started_at: float | datetime | None = None,
     sync_tensorboard: bool | str | os.PathLike[str] = False,
     parent: Run | StoredRun | str | None = None,
+    fork_from: Run | StoredRun | str | None = None,
+    fork_step: float | None = None,
 ) -> Run:
     """Create or join the run of that name and start measuring the hardware.
 
@@ -82,15 +84,20 @@ def init(
             the folder of its event files.
         parent: The run that this one is a part of, its name, or its id. Both belong to
             one project. A parent that does not exist yet is created.
+        fork_from: The run of the same project whose series this new run continues, its
+            name, or its id: series, except hardware metrics, are copied from it.
+        fork_step: The last step of `fork_from` that is copied. Automatic steps continue
+            after it.
 
     Raises:
         InvalidSetting: An argument is invalid. An invalid environment variable is
             ignored with a warning, and raises only if `strict`.
     """
-    if isinstance(parent, Run):
-        project = project or parent.project
-        if project != parent.project:
-            raise InvalidSetting("parent", "must belong to the same project")
+    for name, relative in (("parent", parent), ("fork_from", fork_from)):
+        if isinstance(relative, Run):
+            project = project or relative.project
+            if project != relative.project:
+                raise InvalidSetting(name, "must belong to the same project")
     settings = read_settings(
         run,
         project=project,
@@ -107,7 +114,9 @@ def init(
         quiet=quiet,
         started_at=started_at,
         sync_tensorboard=sync_tensorboard,
-        parent=_parent_of(parent),
+        parent=_reference_to(parent),
+        fork_from=_reference_to(fork_from),
+        fork_step=fork_step,
     )
     if _is_imported_again():
         return _opened_again(settings)
@@ -119,11 +128,11 @@ def init(
     return opened
 
 
-def _parent_of(parent: Run | StoredRun | str | None) -> str | None:
-    if parent is None or isinstance(parent, str):
-        return parent
+def _reference_to(run: Run | StoredRun | str | None) -> str | None:
+    if run is None or isinstance(run, str):
+        return run
     # The id survives renames; it is unknown until the server has answered.
-    return parent.id or parent.name
+    return run.id or run.name
 
 
 def _opened(settings: Settings) -> Run:

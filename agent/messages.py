@@ -40,10 +40,14 @@ class Origin:
     began_at: int = 0
     # The name or the id of the parent run; "" for none.
     parent: str = ""
+    # The name or the id of the run that it continues, and from which step; "" for none.
+    fork_from: str = ""
+    fork_step: float = 0.0
 
     def stored(self) -> dict[str, Any]:
         """Return its fields as JSON; fields of later versions only if they are set."""
         later = {"is_helper", "is_resuming", "began_at", "parent"}
+        later |= {"fork_from", "fork_step"}
         fields = asdict(self).items()
         return {name: value for name, value in fields if value or name not in later}
 
@@ -69,6 +73,9 @@ def open_spool(origin: Origin) -> bytes:
         message["began"] = origin.began_at
     if origin.parent:
         message["parent"] = origin.parent
+    if origin.fork_from:
+        message["fork_from"] = origin.fork_from
+        message["fork_step"] = origin.fork_step
     return _encode(message)
 
 

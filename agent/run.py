@@ -52,6 +52,7 @@ class Run:
             strict=settings.strict,
             resumed_at=settings.resumed_at,
             prefix=settings.own_prefix,
+            first_step=settings.first_step,
         )
         self._attributes: dict[str, Attribute] = {}
         # For framework integrations; scripts use `loader` and `phase`.

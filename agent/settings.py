@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import re
 import time
@@ -24,7 +25,7 @@ from seamark.errors import InvalidSetting, UnsupportedValue
 from seamark.lifecycle.restarts import process_start, resumed_at
 from seamark.path import is_encodable
 from seamark.recording.run_names import readable_name
-from seamark.recording.values import to_microseconds
+from seamark.recording.values import to_microseconds, to_step
 from seamark.servers import Environment, check_url, spool_root, usable_token
 from seamark.user_warnings import Notices
 
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
     from seamark.capture.relay import Relay
 
 # In characters, as limited by the server.
-_LONGEST_NAMES = {"project": 200, "run": 255, "parent": 255, "stage": 100}
+_LONGEST_NAMES = {
+    "project": 200,
+    "run": 255,
+    "parent": 255,
+    "fork_from": 255,
+    "stage": 100,
+}
 # Kernel counters do not change more often; at lower rates the rules lack data.
 _SAMPLE_SECONDS = (0.5, 60.0)
 # The launcher nearest to the process first: with `mpirun` in a batch script, all ranks
@@ -124,12 +131,21 @@ class Settings(NamedTuple):
     tensorboard: str | None = None
     # The name or the id of the run that this one is a part of; "" for none.
     parent: str = ""
+    # The name or the id of the run that this one continues; "" for none.
+    fork_from: str = ""
+    # The last step of that run that belongs to this one.
+    fork_step: float = 0.0
 
     @property
     def namespace(self) -> str:
         """The path prefix of the agent's own series, without a trailing slash."""
         below = f"/rank-{self.rank}" if self.rank else ""
         return f"monitoring/{self.stage}{below}"
+
+    @property
+    def first_step(self) -> float:
+        """The first automatic step of the script's series."""
+        return math.floor(self.fork_step) + 1.0 if self.fork_from else 0.0
 
     @property
     def own_prefix(self) -> str:
@@ -155,6 +171,8 @@ def read_settings(
     started_at: float | datetime | None = None,
     sync_tensorboard: bool | str | PathLike[str] = False,
     parent: str | None = None,
+    fork_from: str | None = None,
+    fork_step: float | None = None,
 ) -> Settings:
     """Return the settings of this process; raises InvalidSetting for invalid arguments.
 
@@ -206,6 +224,10 @@ def read_settings(
         tensorboard=_tensorboard_folder(sync_tensorboard),
         parent="" if parent is None else _name("parent", parent),
     )
+    if fork_from is not None or fork_step is not None:
+        settings = settings._replace(
+            fork_from=_fork_from(fork_from), fork_step=_fork_step(fork_step)
+        )
     return settings._replace(
         measured_by=_measured_by(settings, environment.get("SEAMARK_MONITORED"))
     )
@@ -356,6 +378,21 @@ def _name(setting: str, name: object) -> str:
         raise InvalidSetting(setting, f"must have at most {longest} characters")
     # The value of an enumeration member; its text differs.
     return str.__str__(name)
+
+
+def _fork_from(name: str | None) -> str:
+    if name is None:
+        raise InvalidSetting("fork_from", "is required with fork_step")
+    return _name("fork_from", name)
+
+
+def _fork_step(step: float | None) -> float:
+    if step is None:
+        raise InvalidSetting("fork_step", "is required with fork_from")
+    try:
+        return to_step(step)
+    except UnsupportedValue:
+        raise InvalidSetting("fork_step", "must be a number") from None
 
 
 def _stage(stage: object) -> str:

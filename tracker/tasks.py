@@ -24,6 +24,7 @@ from tracker.actions.compactions import request_compactions
 from tracker.actions.deletions import purge_deleted
 from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
+from tracker.actions.forks import copy_series
 from tracker.actions.many_runs import forget_changes
 from tracker.actions.metric_incidents import (
     check_rules,
@@ -62,6 +63,8 @@ SPACE_SECONDS = 20.0
 COLLECT_SECONDS = 20.0
 # Each interval scans one shard of the stored files.
 STRAY_SECONDS = 600
+# Delay of a fork whose source is a fork that is not copied yet.
+SOURCE_SECONDS = 2.0
 
 # Messages per interval, one per worker thread: each thread does due work for a while.
 # Messages not taken before the next interval expire.
@@ -203,6 +206,8 @@ def collect_files() -> None:
 
 def compact(run_id: UUID) -> None:
     """Compact, and request the final diagnosis if it waited for these points."""
+    if not copy_series(run_id):
+        request_work(run_id, WorkKind.COMPACT, delay_seconds=SOURCE_SECONDS)
     compact_run(run_id)
     joined = join_records(run_id)
     if needs_compaction(run_id) or joined >= MAX_REPLACED:

@@ -57,8 +57,15 @@ def run_for(
 
 def run_of_rank(run: Run, rank: int) -> Run:
     """Return the run of the same name for another rank."""
-    parent = run.settings.parent or None
-    return _run_like(run, name=run.name, rank=rank, parent=parent)
+    settings = run.settings
+    return _run_like(
+        run,
+        name=run.name,
+        rank=rank,
+        parent=settings.parent or None,
+        fork_from=settings.fork_from or None,
+        fork_step=settings.fork_step if settings.fork_from else None,
+    )
 
 
 def run_beside(run: Run, name: str) -> Run:
@@ -67,7 +74,13 @@ def run_beside(run: Run, name: str) -> Run:
 
 
 def _run_like(
-    run: Run, *, name: str, rank: int, parent: Run | str | None = None
+    run: Run,
+    *,
+    name: str,
+    rank: int,
+    parent: Run | str | None = None,
+    fork_from: str | None = None,
+    fork_step: float | None = None,
 ) -> Run:
     return init(
         name,
@@ -80,4 +93,6 @@ def _run_like(
         strict=run.settings.strict,
         separate_ranks=run.settings.separate_ranks,
         parent=parent,
+        fork_from=fork_from,
+        fork_step=fork_step,
     )

@@ -436,6 +436,8 @@ def _open_spool(
         is_helper=settings.is_helper,
         is_resuming=settings.resumed_at is not None,
         parent=settings.parent,
+        fork_from=settings.fork_from,
+        fork_step=settings.fork_step,
     )
     environment: Mapping[str, str] = os.environ
     reason: OSError | None = None

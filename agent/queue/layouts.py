@@ -19,6 +19,8 @@ from itertools import count
 
 # Prefix of hardware metrics; their steps are seconds of each process.
 MEASURED = "monitoring/"
+# The last step of a layout without rows.
+UNUSED = -1.0
 HEAD = struct.Struct("<QQqd")
 TAIL = struct.Struct("<Q")
 # Above these limits a call with many values becomes rows of one value each.
@@ -53,7 +55,7 @@ class Layout:
         self.is_defined = False
         # Whether another layout contains one of its paths too.
         self.is_shared = False
-        self.last_step = -1.0
+        self.last_step = UNUSED
         # Automatic steps; taking the next one is atomic.
         self.coming_steps: Iterator[float] | None = None
 
@@ -65,10 +67,14 @@ class StepsDiffer(Exception):
 class Layouts:
     """All layouts of a process, by the keys that were logged."""
 
-    def __init__(self, define: Callable[[Layout], bool]) -> None:
+    def __init__(
+        self, define: Callable[[Layout], bool], *, first_step: float = 0.0
+    ) -> None:
+        """Create it; `first_step` is the first automatic step of the script's series."""
         # By a path, or by a dictionary's keys as the user wrote them.
         self.by_key: dict[str | tuple[str, ...], Layout] = {}
         self._define = define
+        self._before_first = first_step - 1.0
         self._by_paths: dict[tuple[str, ...], Layout] = {}
         self.by_number: dict[int, Layout] = {}
         self._first_of_path: dict[str, Layout] = {}
@@ -128,7 +134,7 @@ class Layouts:
             with self._adding:
                 coming = layout.coming_steps
                 if coming is None:
-                    coming = layout.coming_steps = count(layout.last_step + 1.0)
+                    coming = layout.coming_steps = count(self._last(layout) + 1.0)
         return next(coming)
 
     def share_step(self, layout: Layout, step: float) -> None:
@@ -164,15 +170,23 @@ class Layouts:
                 layout.is_shared = True
         if layout.is_shared:
             for path in paths:
-                self._shared_steps.setdefault(path, -1.0)
+                self._shared_steps.setdefault(path, self._before(path))
         self.by_number[layout.number] = layout
         # Last: a layout counts as added only with this entry.
         self._by_paths[paths] = layout
         return layout
 
+    def _last(self, layout: Layout) -> float:
+        """Return the last step, or the one before the first automatic step."""
+        is_used = layout.last_step != UNUSED
+        return layout.last_step if is_used else self._before(layout.paths[0])
+
+    def _before(self, path: str) -> float:
+        return UNUSED if path.startswith(MEASURED) else self._before_first
+
     def _share(self, layout: Layout) -> None:
         if not layout.is_shared:
-            self.share_step(layout, layout.last_step)
+            self.share_step(layout, self._last(layout))
             layout.is_shared = True
 
 

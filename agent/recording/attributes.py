@@ -46,7 +46,7 @@ class Recorder(SeriesRecorder):
             self.refuse(UnsupportedValue(text, "is not a note: text"), path)
             return
         if step is None and (self.is_awake or self._wake()):
-            step = max(0.0, self.layouts.last_step())
+            step = max(self._first_step, self.layouts.last_step())
         self.append(path, text, step, None)
 
     def log_again(self, steps: Mapping[str, float]) -> None:

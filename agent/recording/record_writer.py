@@ -25,13 +25,19 @@ class RecordWriter:
     """Creates records and passes them to the buffer or the copy thread."""
 
     def __init__(
-        self, buffer: Buffer, kinds: Kinds, jobs: FileJobs, notices: Notices
+        self,
+        buffer: Buffer,
+        kinds: Kinds,
+        jobs: FileJobs,
+        notices: Notices,
+        *,
+        first_step: float = 0.0,
     ) -> None:
         self._buffer = buffer
         self._kinds = kinds
         self._jobs = jobs
         self._notices = notices
-        self._records = Records(notices)
+        self._records = Records(notices, first_step=first_step)
 
     def append(self, path: str, value: object, step: float | None, moment: int) -> bool:
         """Log a non-numeric value; return False if the value is not one.

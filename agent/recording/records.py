@@ -11,6 +11,7 @@ from itertools import count
 from typing import NamedTuple
 
 from seamark.errors import shown
+from seamark.queue.layouts import MEASURED
 from seamark.recording.histogram import Histogram
 from seamark.recording.values import LONGEST_TEXT
 from seamark.user_warnings import Notices
@@ -40,8 +41,10 @@ class Record(NamedTuple):
 class Records:
     """Creates records of appended values, and tracks the last step of each series."""
 
-    def __init__(self, notices: Notices) -> None:
+    def __init__(self, notices: Notices, *, first_step: float = 0.0) -> None:
+        """Create it; `first_step` is the first automatic step of the script's series."""
         self._notices = notices
+        self._first_step = first_step
         self._coming: dict[str, Iterator[float]] = {}
 
     def made(
@@ -67,7 +70,8 @@ class Records:
     def _next_step(self, path: str) -> float:
         coming = self._coming.get(path)
         if coming is None:
-            coming = self._coming.setdefault(path, count(0.0))
+            first = 0.0 if path.startswith(MEASURED) else self._first_step
+            coming = self._coming.setdefault(path, count(first))
         # Atomic: no other thread gets the same step.
         return next(coming)
 

@@ -33,12 +33,17 @@ class RowWriter:
     """Writes rows to the ring buffer or the queue, and assigns steps."""
 
     def __init__(
-        self, buffer: Buffer, rewinds: Rewinds | None, *, wake: Callable[[], bool]
+        self,
+        buffer: Buffer,
+        rewinds: Rewinds | None,
+        *,
+        wake: Callable[[], bool],
+        first_step: float = 0.0,
     ) -> None:
         self._buffer = buffer
         self._rewinds = rewinds
         self._wake = wake
-        self.layouts = Layouts(self._define)
+        self.layouts = Layouts(self._define, first_step=first_step)
         # Whether a thread takes rows from the buffer. Checked before each put, because
         # a forked child has a buffer but no threads.
         self.is_awake = False

@@ -57,11 +57,16 @@ class SeriesRecorder:
         strict: bool,
         resumed_at: int | None = None,
         prefix: str = "",
+        first_step: float = 0.0,
     ) -> None:
-        """Create it; `prefix` is prepended to this process's paths, with its slash."""
+        """Create it; `prefix` is prepended to this process's paths, with its slash.
+
+        `first_step` is the first automatic step of the script's series.
+        """
         self.notices = notices
         self._prefix = prefix
         self._resumed_at = resumed_at
+        self._first_step = first_step
         self._wake = wake
         self._kinds = Kinds()
         self._refusals = Refusals(notices, strict=strict)
@@ -118,11 +123,16 @@ class SeriesRecorder:
         rewinds = None
         if self._resumed_at is not None:
             rewinds = Rewinds(self.buffer, self._resumed_at)
-        self._rows = RowWriter(self.buffer, rewinds, wake=self._wake)
+        first_step = self._first_step
+        self._rows = RowWriter(
+            self.buffer, rewinds, wake=self._wake, first_step=first_step
+        )
         # Bound once, because a training loop calls it at every step.
         self._put = self._rows.put
         self.layouts = self._rows.layouts
-        self._records = RecordWriter(self.buffer, self._kinds, self._jobs, self.notices)
+        self._records = RecordWriter(
+            self.buffer, self._kinds, self._jobs, self.notices, first_step=first_step
+        )
 
     def append(
         self,

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from tracker.models import Run, Work
+from tracker.models import Fork, Run, Work
 from tracker.server.statements import key
 
 # Maximum deletion per transaction; a single larger row is deleted alone.
@@ -71,6 +71,7 @@ TABLES = (
     Table("tracker_annotation", "length(text)"),
     # A ladder stays, with its remaining steps.
     Table("tracker_rung", "length(note)"),
+    Table("tracker_fork", "length(copied_path)"),
     Table("tracker_reopening"),
     Table("tracker_spool", "length(failure)"),
     Table("tracker_stage", "length(failure)"),
@@ -164,5 +165,6 @@ def _delete_row_of(run_id: UUID) -> None:
         Run.objects.select_for_update().filter(id=run_id).first()
         Work.objects.filter(run_id=run_id).delete()
         Run.objects.filter(parent=run_id).update(parent=None)
+        Fork.objects.filter(source=run_id).update(source=None)
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM tracker_run WHERE id = %s", [key(run_id)])

@@ -81,6 +81,9 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
     began: Time | None = None
     # Name or id of a run of the project.
     parent: RunName | None = None
+    # Name or id of a run of the project, whose series this one continues after a step.
+    fork_from: RunName | None = None
+    fork_step: float | None = None
 
 
 class AddPoints(Struct, frozen=True):

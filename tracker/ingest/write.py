@@ -39,6 +39,7 @@ from tracker.ingest.entries import (
     records_of,
 )
 from tracker.ingest.files import write_series_files
+from tracker.ingest.forks import note_fork
 from tracker.ingest.known_series import known_series, remember_series
 from tracker.ingest.messages import ChangeTags, Close, Drop, SetValue
 from tracker.ingest.opening import from_microseconds, open_spool
@@ -130,6 +131,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     is_new = spool is None
     if spool is None:
         spool = _opened_spool(actor, spool_id, batch)
+        batch = note_fork(spool.run_id, batch)
     if spool.is_in_trash:
         raise NotFound("run")
 

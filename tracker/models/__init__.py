@@ -29,7 +29,7 @@ from tracker.models.notification import (
 from tracker.models.project import Project, ProjectMember
 from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
-from tracker.models.run import Reopening, Run, Spool, Stage, State
+from tracker.models.run import Fork, Reopening, Run, Spool, Stage, State
 from tracker.models.run_comment import RunComment
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
@@ -56,6 +56,7 @@ __all__ = [
     "File",
     "Finding",
     "Follow",
+    "Fork",
     "Gathered",
     "Heartbeat",
     "Invitation",

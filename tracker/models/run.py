@@ -204,6 +204,25 @@ class Spool(models.Model):
         return str(self.id)
 
 
+class Fork(models.Model):
+    """A run that continues another one of its project from a step.
+
+    The series of `source` are copied, so later changes to it have no effect.
+    """
+
+    run = models.OneToOneField(Run, models.CASCADE, related_name="fork")
+    # None once it is deleted.
+    source = models.ForeignKey(Run, models.SET_NULL, null=True, related_name="+")
+    # The last step of `source` that belongs to the run.
+    step = models.FloatField()
+    # Series up to this path, in order of paths, are copied.
+    copied_path = models.CharField(max_length=1024, default="")
+    is_copied = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"{self.run} at step {self.step:g}"
+
+
 class Reopening(models.Model):
     """A process that joined a run after it had finished."""
 

@@ -95,11 +95,12 @@ class Part:
     records: Records
 
 
-def add_records(run_id: UUID, new: Mapping[int, Records], spool: UUID) -> bool:
-    """Add a spool's records to series of a run; return whether to join chunks now.
+def add_records(run_id: UUID, new: Mapping[int, Records], spool: UUID | None) -> bool:
+    """Add records to series of a run; return whether to join chunks now.
 
-    Call in the transaction of their batch. The series rows are locked in order of their
-    paths, like those of values.
+    Call in the transaction of their batch; `spool` is None for records that were copied
+    from another run. The series rows are locked in order of their paths, like those of
+    values.
     """
     rows = (
         Attribute.objects.select_for_update(no_key=True)
@@ -111,6 +112,7 @@ def add_records(run_id: UUID, new: Mapping[int, Records], spool: UUID) -> bool:
     logged = [
         Logged(key(spool), np.array([series_id]), new[series_id].times.max().item())
         for series_id in series
+        if spool is not None
     ]
     changes = find_changes_of(series.values(), run_id, logged)
     chunks: list[ChunkRow] = []

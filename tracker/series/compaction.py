@@ -239,14 +239,15 @@ def _carry_out(plan: Plan) -> None:
         raise Overtaken("another worker took these entries")
     entries.filter(id__in=plan.damaged_entry_ids).update(is_damaged=True)
     entries.exclude(id__in=plan.damaged_entry_ids).delete()
-    _insert(plan.chunks)
+    insert_chunks(plan.chunks)
     note_writers(plan.run_id, plan.writers)
     if add_to_summaries(plan.run_id, plan.summaries) != len(plan.summaries):
         raise Overtaken("a series was deleted")
     gather([plan.run_id], HARDWARE)
 
 
-def _insert(chunks: Sequence[NewChunks]) -> None:
+def insert_chunks(chunks: Sequence[NewChunks]) -> None:
+    """Insert chunks with their ticks; requires a transaction."""
     SeriesTicks.objects.bulk_create([new.ticks for new in chunks])
     values = attrgetter(*CHUNK_COLUMNS)
     carry_out_many(
@@ -344,7 +345,7 @@ def _replace(merger: Merger) -> None:
         by_id(SeriesChunk, run_ids, ids).delete()
     by_id(SeriesChunk, run_ids, merger.damaged_chunk_ids).update(is_open=False)
     _leave_ticks(merger)
-    _insert(merger.chunks)
+    insert_chunks(merger.chunks)
 
 
 def _leave_ticks(merger: Merger) -> None:

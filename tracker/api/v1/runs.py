@@ -32,7 +32,7 @@ from tracker.api.v1.attributes import (
 )
 from tracker.queries.backlog import waiting_points
 from tracker.queries.run.attributes import AttributeRow
-from tracker.queries.run.family import children_of, parent_of
+from tracker.queries.run.family import ForkPoint, children_of, fork_point_of, parent_of
 from tracker.queries.run.paths import paths_beginning
 from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
 from tracker.queries.runs.column_keys import OF_RUN
@@ -142,6 +142,18 @@ class RelativeOut(Schema):
     state: str
 
 
+class ForkPointOut(Schema):
+    """The last step that the run has from another one.
+
+    `run` is null if that one is deleted, in the trash or not readable. `is_pending`:
+    its series are not copied yet.
+    """
+
+    step: float
+    run: RelativeOut | None
+    is_pending: bool
+
+
 class RunDetailOut(Schema):
     """`waiting_points` counts received points that are in no summary yet.
 
@@ -162,6 +174,7 @@ class RunDetailOut(Schema):
     parent: RelativeOut | None
     children: list[RelativeOut]
     children_count: int
+    fork_point: ForkPointOut | None
     tags: list[str]
     stages: list[StageDetailOut]
     reopenings: list[ReopeningOut]
@@ -242,8 +255,19 @@ def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
             "parent": parent and parent._asdict(),
             "children": [child._asdict() for child in children.runs],
             "children_count": children.count,
+            "fork_point": _fork_point(fork_point_of(run, request.auth)),
         }
     )
+
+
+def _fork_point(found: ForkPoint | None) -> dict[str, object] | None:
+    if found is None:
+        return None
+    return {
+        "step": found.step,
+        "run": found.run and found.run._asdict(),
+        "is_pending": found.is_pending,
+    }
 
 
 def _run(row: RunRow, attributes: Sequence[AttributeRow | None]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The parent of a run, and its children."""
+"""The parent of a run, its children, and the run that it is forked from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import F
 
 from tracker.actor import Actor
-from tracker.models import Run
+from tracker.models import Fork, Run
 
 MAX_SHOWN = 100
 
@@ -28,11 +28,36 @@ class Children:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class ForkPoint:
+    """The last step that a run has from another one.
+
+    `run` is None if that one is deleted or in the trash, or the actor may not read it.
+    """
+
+    step: float
+    run: Relative | None
+    # Whether the other run's series are not copied yet.
+    is_pending: bool
+
+
 def parent_of(run: Run, actor: Actor) -> Relative | None:
     """Return the parent, unless it is in the trash or the actor may not read it."""
-    if run.parent_id is None:
+    return _shown(run.parent_id, actor)
+
+
+def fork_point_of(run: Run, actor: Actor) -> ForkPoint | None:
+    """Return where the run was forked; None if it is no fork."""
+    fork = Fork.objects.filter(run=run).first()
+    if fork is None:
         return None
-    found = Run.objects.readable_by(actor).not_in_trash().filter(id=run.parent_id)
+    return ForkPoint(fork.step, _shown(fork.source_id, actor), not fork.is_copied)
+
+
+def _shown(run_id: UUID | None, actor: Actor) -> Relative | None:
+    if run_id is None:
+        return None
+    found = Run.objects.readable_by(actor).not_in_trash().filter(id=run_id)
     row = found.values_list("id", "name", "state").first()
     return Relative(*row) if row else None
 

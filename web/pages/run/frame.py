@@ -15,7 +15,7 @@ from tracker.access.objects import may_edit
 from tracker.disclosure import seen_neighbors, seen_overview
 from tracker.queries.people.follows import follows_run
 from tracker.queries.run.comments import comment_count
-from tracker.queries.run.family import parent_of
+from tracker.queries.run.family import fork_point_of, parent_of
 from tracker.queries.run.neighbors import neighbors_of
 from tracker.queries.run.run import RunOverview, may_go_on, may_resume, run_overview
 from tracker.queries.series.versions import version_of_summaries
@@ -96,6 +96,7 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
         # The header with it does not refresh itself.
         "follows": SimpleLazyObject(lambda: follows_run(request.actor.user_id, run)),
         "parent": parent_of(run, request.actor),
+        "fork_point": fork_point_of(run, request.actor),
         "run_tab": tab,
         "comment_count": SimpleLazyObject(lambda: comment_count(run.id)),
         "neighbors": seen_neighbors(request.actor, neighbors_of(run)),

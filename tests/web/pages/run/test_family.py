@@ -4,7 +4,8 @@ import pytest
 from django.utils import timezone
 
 from tests.builders import make_project, make_run
-from tracker.models import Run
+from tracker.models import Fork, Run
+from web.templatetags.format import number
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -48,3 +49,17 @@ def test_relatives_in_the_trash_are_left_out(client, member, family):
     Run.objects.update(trashed_at=None)
     Run.objects.filter(id=parent.id).update(trashed_at=timezone.now())
     assert "sweep" not in page(client, child)
+
+
+def test_a_fork_links_to_the_run_it_continues(client, member, family):
+    client.force_login(member.user)
+    source, run = family
+    Run.objects.update(parent=None)
+    Fork.objects.create(run=run, source=source, step=1_200, is_copied=True)
+
+    text = page(client, run)
+    link = f'<a class="clip" href="/runs/{source.id}/">sweep</a>'
+    assert f"<dt>Forked from</dt><dd>{link} at step {number(1_200)}</dd>" in text
+
+    Run.objects.filter(id=source.id).update(trashed_at=timezone.now())
+    assert f"<dd>another run at step {number(1_200)}</dd>" in page(client, run)
