@@ -68,7 +68,7 @@ _INFERRED = 0.4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_files(parser, "a file of JSON lines, or a folder of W&B's")
+    add_files(parser, "a file of JSON lines, or a W&B run folder")
     add_times(parser)
 
 

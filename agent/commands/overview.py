@@ -86,6 +86,6 @@ def _left(waiting: list[Waiting]) -> str:
         return "all data is delivered"
     size = sum(spool.pending_bytes for spool in abandoned)
     return (
-        f"{counted(len(abandoned), 'spool')} of ended processes not delivered "
+        f"{counted(len(abandoned), 'queue')} of ended processes not delivered "
         f"({size:,} bytes): run `seamark sync`"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Collection
 
 from seamark.commands import COMMANDS
 from seamark.commands.parsing import GENERAL, JSON, Command, parser_of
@@ -55,12 +57,18 @@ _FIELDS = """\
 | `completion` | `shell`, `script` |
 | `up` | no JSON: the server prints its own output |
 """
+# Options that at least so many commands have are listed once.
+_SHARED = 4
 
 
 def reference() -> str:
     """Return the page."""
-    parts = [_HEAD, _summary(), _COMMON, _FIELDS]
-    parts += [_section(name, command) for name, command in COMMANDS.items()]
+    options = Counter(
+        option for name, c in COMMANDS.items() for option in _options(name, c)
+    )
+    shared = [option for option, count in options.items() if count >= _SHARED]
+    parts = [_HEAD, _summary(), _COMMON, "## Options of a run\n", *shared, "", _FIELDS]
+    parts += [_section(name, command, shared) for name, command in COMMANDS.items()]
     return "\n".join(parts)
 
 
@@ -73,27 +81,32 @@ def _summary() -> str:
     return "\n".join(["| command | does |", "|---|---|", *rows, *options, ""])
 
 
-def _section(name: str, command: Command) -> str:
-    parser = parser_of(name, command)
+def _section(name: str, command: Command, shared: Collection[str]) -> str:
     lines = [f"## `seamark {name}`", "", (command.__doc__ or "").strip(), ""]
     lines += ["```bash", *command.EXAMPLES, "```", ""]
-    rows = [
-        f"| `{_written(action)}` | {_cell(action.help or '')} |"
-        for action in parser.actions
+    options = _options(name, command)
+    own = [option for option in options if option not in shared]
+    if len(own) + 2 < len(options):
+        own.append("- the [options of a run](#options-of-a-run)")
+    else:
+        own = options
+    return "\n".join([*lines, *own, ""] if own else lines)
+
+
+def _options(name: str, command: Command) -> list[str]:
+    """Return the arguments of a command as lines of a list."""
+    return [
+        f"- `{_written(action)}`: {action.help}"
+        for action in parser_of(name, command).actions
         if action.help not in (argparse.SUPPRESS, JSON) and action.dest != "help"
     ]
-    if rows:
-        lines += ["| | |", "|---|---|", *rows, ""]
-    return "\n".join(lines)
 
 
 def _written(action: argparse.Action) -> str:
     takes_value = action.nargs != 0
     shown = action.metavar or action.dest.upper()
     if action.choices:
-        shown = "\\|".join(
-            str(choice) for choice in action.choices if choice != "words"
-        )
+        shown = "|".join(str(choice) for choice in action.choices if choice != "words")
     if not action.option_strings:
         return f"[{shown}]" if action.nargs == "?" else str(shown)
     return (

@@ -124,7 +124,7 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
     if elsewhere:
         yield note(
             "left_elsewhere",
-            f"{counted(len(elsewhere), 'spool')} of other machines, written within the"
+            f"{counted(len(elsewhere), 'queue')} of other machines, written within the"
             " last hour",
             "their processes may be running; `seamark sync --any-host` delivers them"
             " anyway",
@@ -140,4 +140,4 @@ def _summary(spools: list[Waiting]) -> str:
     size = sum(spool.pending_bytes for spool in spools)
     ages = [s.seconds_since_written for s in spools if s.seconds_since_written]
     age = f", the oldest {max(ages) / 3600:,.1f} hours old" if ages else ""
-    return f"orphaned queues: {counted(len(spools), 'spool')} ({size:,} bytes{age})"
+    return f"orphaned queues: {counted(len(spools), 'queue')} ({size:,} bytes{age})"

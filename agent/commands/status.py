@@ -1,6 +1,6 @@
 """List undelivered data.
 
-Each line is a spool: the data of one process. A spool in use belongs to a running
+Each line is the queue of one process. A queue in use belongs to a running
 process, which delivers it itself; an orphaned one is delivered by the next process that
 logs, by the server on this machine, or by `seamark sync`.
 """
@@ -40,7 +40,7 @@ class Waiting:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--spool", type=Path, help="the folder with the spools")
+    parser.add_argument("--spool", type=Path, help="the folder of the offline queues")
 
 
 def perform(chosen: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ def perform(chosen: argparse.Namespace) -> int:
         )
         return 0
     if not waiting:
-        say(f"All data is delivered; {root} has no spools.")
+        say(f"All data is delivered; {root} has no queues.")
     for spool in waiting:
         state = "in use" if spool.is_in_use else "orphaned"
         pending = f"{spool.pending_bytes:,} bytes"
@@ -64,7 +64,7 @@ def perform(chosen: argparse.Namespace) -> int:
 
 
 def folder_of(chosen: argparse.Namespace) -> Path:
-    """Return the folder with the spools; raises Refusal if it is not accessible."""
+    """Return the folder of the queues; raises Refusal if it is not accessible."""
     root: Path = chosen.spool or spool_root(os.environ)
     try:
         os.scandir(root).close()
@@ -76,7 +76,7 @@ def folder_of(chosen: argparse.Namespace) -> Path:
             return root
         message = (
             f"{clean(str(root))} cannot be read ({error.strerror}), so undelivered data "
-            "is unknown; --spool names the folder with the spools."
+            "is unknown; --spool names the folder of the queues."
         )
         raise Refusal("no_folder", message) from error
     return root

@@ -3,11 +3,11 @@
 Usually not needed: the next process that logs delivers them, and so does a server on
 this machine. Use it if there will be neither, or to make sure that all data is
 delivered. If the server accepts nothing for half a minute, the command ends, unless
---follow is given. Undelivered spools are listed with the reason, including those that
+--follow is given. Undelivered queues are listed with the reason, including those that
 cannot be locked, for example on a read-only disk. Undelivered data of running processes
 is listed too, and is not a failure.
 
-`--discard` deletes unwanted spools permanently, after confirmation.
+`--discard` deletes unwanted queues permanently, after confirmation.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Patience:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--spool", type=Path, help="the folder with the spools")
+    parser.add_argument("--spool", type=Path, help="the folder of the offline queues")
     parser.add_argument("--follow", action="store_true", help="continue until Ctrl-C")
     parser.add_argument(
         "--any-server",
@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--discard",
         metavar="ID",
         nargs="+",
-        help="delete these spools instead of delivering them; `seamark status` "
+        help="delete these queues instead of delivering them; `seamark status` "
         "lists them",
     )
     parser.add_argument(

@@ -150,9 +150,9 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _source(reading: Reading) -> str:
-    """Return source and quality, and the interval unless it is a second."""
+    """Return the source, and the interval unless it is a second."""
     every = "" if reading.seconds == 1 else f", {reading.seconds:g} s"
-    return f"{_code(reading.source)} {reading.quality:g}{every}"
+    return f"{_code(reading.source)}{every}"
 
 
 def _code(source: str) -> str:

@@ -54,7 +54,7 @@ def test_a_name_does_nothing_to_the_terminal(left, capsys):
 def test_it_is_said_at_once_that_something_waits(left, capsys):
     main([])
 
-    assert "1 spool of ended processes not delivered" in capsys.readouterr().out
+    assert "1 queue of ended processes not delivered" in capsys.readouterr().out
 
 
 def test_what_is_delivered_is_told_to_programs(left, tracker, capsys):
@@ -401,4 +401,4 @@ def test_files_that_wait_are_counted_though_all_else_is_delivered(
     assert said(capsys)["spools"][0]["pending_bytes"] == 100_000
 
     main(["doctor", "--json"])
-    assert "1 spool (100,000 bytes" in json.dumps(said(capsys))
+    assert "1 queue (100,000 bytes" in json.dumps(said(capsys))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from tracker.diagnosis.engine.examples import Example, Row, all_examples
+from tracker.diagnosis.engine.examples import Example, all_examples
 from tracker.diagnosis.engine.rule import GROUPS, Rule, Span
 from tracker.diagnosis.engine.wording import size
 from tracker.diagnosis.signals import SIGNALS, Signal
@@ -19,10 +19,11 @@ data. Each page has:
 - *Detection*: the condition. *Why it matters*: the cost. *Limitations*: when the rule can
   be wrong.
 - *Example*: a finding from a [recorded script or synthetic job](../evaluation.md). Rules
-  without a recording show the data of their test.
+  without a recording show the data of their test. On the page of a run, each finding
+  shows its evidence.
 - *Inputs*: the part of the stage that the rule reads; its [signals](signals.md); its
-  limits, which owners can change in the [rule settings](../how-to/rule-settings.md). While
-  a finding is open, its *release* limits apply.
+  limits, which owners can change in the [rule settings](../how-to/rule-settings.md).
+  An open finding closes at other limits, also in the settings.
 
 A rule that lacks a required signal reports *not enough data*. Without an optional signal
 it is less specific or less confident."""
@@ -62,9 +63,8 @@ def signals_page(rules: Iterable[Rule]) -> str:
             by_code.setdefault(signal.code, []).append(signal)
     parts = [NOTICE, SIGNALS_INTRODUCTION]
     for code, signals in by_code.items():
-        rows = [f"| `{s.name}` | {_unit(s)} | {s.description} |" for s in signals]
-        table = "\n".join(["| signal | unit | meaning |", "|---|---|---|", *rows])
-        parts += [f"## `{code}`", table]
+        lines = [f"- `{s.name}`{_unit(s)}: {s.description}" for s in signals]
+        parts += [f"## `{code}`", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -74,20 +74,18 @@ def _example(example: Example) -> str:
         if example.recording
         else "Made-up data of the rule's test:"
     )
-    evidence = "\n".join(_evidence(row) for row in example.evidence)
-    return f"{source}\n\n> **{example.title}.** {example.summary}\n\n{evidence}"
-
-
-def _evidence(row: Row) -> str:
-    limit = f" (limit {row.limit})" if row.limit else ""
-    return f"- {row.statistic}: {row.value}{limit}"
+    return f"{source}\n\n> **{example.title}.** {example.summary}"
 
 
 def _inputs(rule: Rule) -> str:
     lines = [("Scope", _scope(rule)), ("Required signals", _names(rule.needs))]
     if rule.may_use:
         lines.append(("Optional signals", _names(rule.may_use)))
-    limits = ", ".join(f"{n} {_limit(n, v)}" for n, v in rule.limits.items())
+    limits = ", ".join(
+        f"{name} {_limit(name, value)}"
+        for name, value in rule.limits.items()
+        if "release" not in name
+    )
     if limits:
         lines.append(("Limits", limits))
     return "\n".join(f"- {label}: {text}" for label, text in lines)
@@ -102,7 +100,7 @@ def _names(signals: Iterable[str]) -> str:
 
 
 def _unit(signal: Signal) -> str:
-    return "" if signal.is_text else signal.unit
+    return "" if signal.is_text or not signal.unit else f" ({signal.unit})"
 
 
 def _scope(rule: Rule) -> str:

@@ -26,7 +26,7 @@ def test_the_page_of_signals_lists_every_signal_of_a_rule():
     assert page == signals_page(RULES)
     for rule in RULES:
         for name in (*rule.needs, *rule.may_use):
-            assert page.count(f"| `{name}` |") == 1
+            assert page.count(f"- `{name}`") == 1
 
 
 def test_there_is_no_page_of_a_rule_that_is_gone():
