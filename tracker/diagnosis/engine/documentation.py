@@ -7,7 +7,6 @@ from itertools import groupby
 
 from tracker.diagnosis.engine.examples import Example, all_examples
 from tracker.diagnosis.engine.rule import GROUPS, Rule, Span
-from tracker.diagnosis.engine.wording import size
 from tracker.diagnosis.signals import SIGNALS, Signal
 
 NOTICE = "<!-- Written by `manage.py render_rule_docs`; change the rule instead. -->"
@@ -21,10 +20,10 @@ data. Each page has:
 - *Example*: a finding from a [recorded script or synthetic job](../evaluation.md). Rules
   without a recording show the data of their test. On the page of a run, each finding
   shows its evidence.
-- *Inputs*: the part of the stage that the rule reads; its [signals](signals.md); its
-  limits, which owners can change in the [rule settings](../how-to/rule-settings.md).
-  An open finding closes at other limits, also in the settings.
+- *Inputs*: the part of the stage that the rule reads, and its [signals](signals.md).
 
+The page of a rule in Seamark also lists its limits, with their values; owners can change
+them in the [rule settings](../how-to/rule-settings.md).
 A rule that lacks a required signal reports *not enough data*. Without an optional signal
 it is less specific or less confident."""
 SIGNALS_INTRODUCTION = """# Signals
@@ -81,18 +80,7 @@ def _inputs(rule: Rule) -> str:
     lines = [("Scope", _scope(rule)), ("Required signals", _names(rule.needs))]
     if rule.may_use:
         lines.append(("Optional signals", _names(rule.may_use)))
-    limits = ", ".join(
-        f"{name} {_limit(name, value)}"
-        for name, value in rule.limits.items()
-        if "release" not in name
-    )
-    if limits:
-        lines.append(("Limits", limits))
     return "\n".join(f"- {label}: {text}" for label, text in lines)
-
-
-def _limit(name: str, value: float) -> str:
-    return size(value) if "bytes" in name else f"{value:g}"
 
 
 def _names(signals: Iterable[str]) -> str:
