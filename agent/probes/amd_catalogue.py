@@ -53,6 +53,6 @@ READINGS = (
 )
 FACTS = (
     Fact("facts/gpu/<i>/architecture", "string", "AMD, for example `gfx942`"),
-    Fact("facts/gpu/<i>/pcie_generation_max", "int", "of the card"),
-    Fact("facts/gpu/<i>/pcie_width_max", "int", "lanes of the card"),
+    Fact("facts/gpu/<i>/pcie_generation_max", "int", "of the card (AMD)"),
+    Fact("facts/gpu/<i>/pcie_width_max", "int", "lanes of the card (AMD)"),
 )

@@ -63,7 +63,7 @@ def tables() -> str:
             parts.append(f"As for the whole GPU: {_paths(same)}.")
         if some:
             parts.append(_table_of_readings(some))
-    return "\n\n".join([*parts, "## Facts", _table_of_facts(facts), END])
+    return "\n\n".join([*parts, "## Facts", _list_of_facts(facts), END])
 
 
 def rewritten(page: str) -> str:
@@ -107,9 +107,14 @@ def _table_of_readings(readings: Sequence[Reading]) -> str:
     return _table(("metric", "unit", "meaning", "source"), rows)
 
 
-def _table_of_facts(facts: Iterable[Fact]) -> str:
-    rows = [(fact.path, fact.type, fact.meaning) for fact in facts]
-    return _table(("fact", "type", "meaning"), rows)
+def _list_of_facts(facts: Iterable[Fact]) -> str:
+    paths: dict[tuple[str, str], list[str]] = {}
+    for fact in facts:
+        paths.setdefault((fact.type, fact.meaning), []).append(fact.path)
+    return "\n".join(
+        f"- {_paths(some)} ({kind}){f': {meaning}' if meaning else ''}"
+        for (kind, meaning), some in paths.items()
+    )
 
 
 def _table(head: Sequence[str], rows: Iterable[tuple[str, ...]]) -> str:
