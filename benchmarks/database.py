@@ -6,8 +6,8 @@ import argparse
 import atexit
 import os
 
-from benchmarks.faults.case import POSTGRESQL, SQLITE
-from benchmarks.faults.services import DurablePostgreSQL
+from benchmarks.kills.case import POSTGRESQL, SQLITE
+from benchmarks.kills.services import DurablePostgreSQL
 
 VARIABLE = "SEAMARK_DATABASE_URL"
 

@@ -63,8 +63,8 @@ from django.test import Client  # noqa: E402
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from benchmarks.ingest.tables import NO, YES  # noqa: E402
 from benchmarks.many_runs import Fill, Without  # noqa: E402
-from benchmarks.peers.tables import NO, YES  # noqa: E402
 from tracker.actions.access import make_token  # noqa: E402
 from tracker.actor import Scope  # noqa: E402
 from tracker.models import Attribute, Kind, Member, Project, Role, User  # noqa: E402

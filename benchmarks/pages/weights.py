@@ -13,8 +13,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+from benchmarks.ingest.tables import table
 from benchmarks.pages.recorded import record
-from benchmarks.peers.tables import table
 
 TEST = "tests/slow/browser/test_every_page.py"
 HEADS = (

@@ -9,8 +9,13 @@ from tracker.server.processes import ROOT
 
 # Commands with a text of their last output line.
 COMMANDS = [
-    ("many_metrics --metrics 40 --each 50 --rounds 2", "more than 200 paths"),
-    ("reading --longest 20000 --metrics 20 --each 200", "pyarrow"),
+    (
+        "ingest seamark-sqlite --rounds 1 --seconds 1 --metrics 20 --clients 1",
+        "Seamark",
+    ),
+    ("sdk nothing seamark --steps 50", "this checkout"),
+    ("runs_table --runs 300 --attributes 20 --rounds 2", "groups by who made it"),
+    ("kills web-killed --rounds 1 --clients 1 --database SQLite", "damaged"),
 ]
 
 pytestmark = pytest.mark.processes

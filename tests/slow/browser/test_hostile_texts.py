@@ -324,7 +324,7 @@ def _add_file(run: Run, path: str, content: bytes, name: str) -> None:
 
 @pytest.mark.parametrize("texts", ORDERS.values(), ids=ORDERS, indirect=True)
 def test_no_text_that_is_logged_does_anything_on_any_page(
-    visit, ada, hostile, told_everything, *, client_of, watch, record_property
+    visit, ada, hostile, told_everything, *, client_of, watch
 ):
     project, runs, texts = hostile
     dismissed = add_dismissals(project, ada, texts)
@@ -365,13 +365,6 @@ def test_no_text_that_is_logged_does_anything_on_any_page(
         if address in boards:
             shown = page.locator("main").evaluate("main => main.textContent")
             unsaid[address] = [text for text in texts if text not in shown]
-    hits = [*found, *dialogs, *watch.faults]
-    # Printed by benchmarks.pages.hostile_texts.
-    record_property("payloads", len(texts))
-    record_property("fields", sorted(fields))
-    record_property("pages", len(visited))
-    record_property("hits", len(hits))
-
     assert found == {}
     assert dialogs == []
     # Otherwise the test would check nothing.

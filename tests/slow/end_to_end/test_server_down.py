@@ -70,7 +70,7 @@ def test_a_script_ends_with_its_own_code_and_on_time(up, ending, code, knows_a_s
     done = log(up, ending)
 
     assert done.returncode == code
-    # Far from a hang; how long it takes is printed by benchmarks/refusals.py.
+    # Far less than a hang.
     assert float(done.stdout) < 3 * EXIT_SECONDS
     # Its own words are all there, and the agent's are no traceback.
     assert done.stderr.count("Traceback") == (code == 1)

@@ -5,8 +5,9 @@ from functools import partial
 import pytest
 from django.conf import settings
 
-from benchmarks.faults.case import POSTGRESQL, SQLITE, Database, Size
-from benchmarks.faults.installation import Installation
+from benchmarks.kills.case import POSTGRESQL, SQLITE, Database, Size
+from benchmarks.kills.installation import Installation
+from tests.agent.tracker_double import TrackerDouble
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +29,10 @@ def installation(database, tmp_path_factory):
 def size(tmp_path):
     """Return a function that returns the size of a case, with a fixed seed."""
     return partial(Size, tmp_path / "home", clients=2)
+
+
+@pytest.fixture
+def tracker():
+    double = TrackerDouble()
+    yield double
+    double.stop()

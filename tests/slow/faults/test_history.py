@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from benchmarks.faults.history import (
+from benchmarks.kills.history import (
     STREAM_STEPS,
     Event,
     History,

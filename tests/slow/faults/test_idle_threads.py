@@ -9,8 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from benchmarks.faults.installation import eventually
-from benchmarks.load.tracker import Tracker
+from benchmarks.kills.installation import Installation, eventually
 from tracker.server import processes
 
 CLIENTS = 16
@@ -23,10 +22,8 @@ def test_a_web_process_outlives_its_idle_threads_and_their_connections(
     tmp_path, database, monkeypatch
 ):
     monkeypatch.setattr(processes, "IDLE_THREAD_SECONDS", IDLE_SECONDS)
-    with Tracker(
-        tmp_path, database_url=database.url, redis_url="", web_processes=1
-    ) as tracker:
-        ready = f"http://127.0.0.1:{tracker.port}/readyz"
+    with Installation(tmp_path, database_url=database.url, web_servers=1) as tracker:
+        ready = f"http://127.0.0.1:{tracker.addresses[0].port}/readyz"
         ask = partial(status_of, ready)
         with ThreadPoolExecutor(CLIENTS) as clients:
             statuses = set(clients.map(lambda _: ask(), range(10 * CLIENTS)))

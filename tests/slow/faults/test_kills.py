@@ -1,14 +1,14 @@
 """Repeated kill -9: acknowledged data is stored exactly once, and no other data.
 
-The same cases run for much longer with `python -m benchmarks.faults`.
+The same cases run for much longer with `python -m benchmarks.kills`.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.faults import kills, scripts
-from benchmarks.faults.case import SEED, SQLITE
+from benchmarks.kills import cases, scripts
+from benchmarks.kills.case import SEED, SQLITE
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
@@ -21,21 +21,21 @@ def assert_kept(result, *, happened=("stored", "points")):
 
 @pytest.mark.postgresql
 def test_a_killed_web_server_loses_and_doubles_nothing(installation, size):
-    assert_kept(kills.kill_webs(installation, size(5, clients=4)))
+    assert_kept(cases.kill_webs(installation, size(5, clients=4)))
 
 
 @pytest.mark.postgresql
 def test_a_worker_killed_while_it_compacts_loses_and_doubles_nothing(
     installation, size
 ):
-    assert_kept(kills.kill_worker(installation, size(2)))
+    assert_kept(cases.kill_worker(installation, size(2)))
 
 
 @pytest.mark.postgresql
 def test_readers_never_see_less_than_before_while_all_kinds_of_things_fail(
     installation, size
 ):
-    result = kills.make_fail(installation, size(3))
+    result = cases.make_fail(installation, size(3))
 
     assert_kept(result, happened=("stored", "readings"))
 
@@ -48,7 +48,7 @@ def test_a_killed_script_loses_nothing_of_which_it_said_that_it_was_logged(
 
 
 def test_the_whole_tree_killed_loses_and_doubles_nothing(size):
-    assert_kept(kills.tree_killed(size(1), SQLITE))
+    assert_kept(cases.tree_killed(size(1), SQLITE))
 
 
 @pytest.mark.postgresql
@@ -57,4 +57,4 @@ def test_a_database_stopped_at_once_loses_and_doubles_nothing(
 ):
     if database.server is None:
         pytest.skip("speaks about PostgreSQL only")
-    assert_kept(kills.stop_database(installation, database.server, size(2)))
+    assert_kept(cases.stop_database(installation, database.server, size(2)))

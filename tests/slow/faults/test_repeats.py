@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.faults import repeats
+from tests.slow.faults import repeats
 
 pytestmark = [
     pytest.mark.postgresql,

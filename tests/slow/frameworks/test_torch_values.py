@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 import agent
-from benchmarks.agent_faults import odd_values
-from benchmarks.agent_faults.case import Size
 from tests.agent.odd_values import of_torch
 from tests.slow.frameworks.requiring import framework
 
@@ -36,12 +34,3 @@ def test_what_is_no_number_raises_nothing(tracker, words):
         run["d"] = OTHERS[words]()
 
     assert tracker.values("c") == [1.0]
-
-
-def test_odd_values_with_those_of_pytorch_raise_nothing_unless_a_run_is_strict(
-    tmp_path,
-):
-    found = odd_values.odd_values(Size(tmp_path, 1))
-
-    assert all("PyTorch" not in one.verdict for one in found)
-    assert all(bound.holds for one in found for bound in one.bounds)

@@ -1,6 +1,6 @@
 """Decoders accept or reject arbitrary bytes, within a limit of memory.
 
-A short version of benchmarks/fuzz, and longer with:
+To run longer:
 
     TEST_EXAMPLES=5000 .venv/bin/python -m pytest tests/slow/fuzz
 """
@@ -8,8 +8,6 @@ A short version of benchmarks/fuzz, and longer with:
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tracemalloc
 from contextlib import suppress
 
@@ -22,7 +20,6 @@ from hypothesis import strategies as st
 from tests.builders import frames, open_message
 from tests.slow.fuzz.decoders import DECODERS, MIB
 from tests.slow.fuzz.mutations import changed_bytes
-from tracker.server.processes import ROOT
 
 EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "150"))
 looking = hypothesis.settings(max_examples=EXAMPLES)
@@ -85,14 +82,3 @@ def test_paths_that_are_all_bad_take_no_room_each():
     body = frames([[open_message()], payload])
 
     assert read(DECODERS["batch"], body) < 32 * MIB
-
-
-def test_the_fuzzer_reads_the_decoders_without_a_database():
-    command = [sys.executable, "-m", "benchmarks.fuzz", "--only", "query", "--help"]
-
-    done = subprocess.run(
-        command, check=False, cwd=ROOT, capture_output=True, text=True
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert all(name in done.stdout for name in ("BI-10", "BI-16", "--seconds"))

@@ -1,7 +1,6 @@
 """Compares the store with a model in memory, for any sequence of operations and crashes.
 
-TEST_STORE_EXAMPLES sets the number of sequences for longer runs, as in
-`python -m benchmarks.promises SF-08 --examples 20000`.
+TEST_STORE_EXAMPLES sets the number of sequences, for example 20000.
 """
 
 from __future__ import annotations

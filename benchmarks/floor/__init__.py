@@ -1,1 +1,0 @@
-"""The minimum work of a tracker per batch: one row and one commit."""

@@ -1,0 +1,1 @@
+"""Points per second through the SDKs of Seamark and other trackers."""

@@ -1,1 +1,0 @@
-"""Runs the tests of a guarantee with many examples."""
