@@ -17,9 +17,9 @@ data. Each page has:
 
 - *Detection*: the condition. *Why it matters*: the cost. *Limitations*: when the rule can
   be wrong.
-- *Example*: a finding from a [recorded script or synthetic job](../evaluation.md). Rules
-  without a recording show the data of their test. On the page of a run, each finding
-  shows its evidence.
+- *Example*: a finding from a [recorded script or synthetic job](../evaluation.md) in
+  `evaluation/tune/`, or from made-up data of the rule's test. On the page of a run, each
+  finding shows its evidence.
 - *Inputs*: the part of the stage that the rule reads, and its [signals](signals.md).
 
 The page of a rule in Seamark also lists its limits, with their values; owners can change
@@ -38,7 +38,7 @@ def page_of(rule: Rule) -> str:
         f"# {rule.title}",
         rule.explanation,
         "## Example",
-        _example(all_examples()[rule.name]),
+        _example(rule, all_examples()[rule.name]),
         "## Inputs",
         _inputs(rule),
     ]
@@ -67,13 +67,10 @@ def signals_page(rules: Iterable[Rule]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _example(example: Example) -> str:
-    source = (
-        f"Recording `{example.recording}` in `evaluation/tune/`:"
-        if example.recording
-        else "Made-up data of the rule's test:"
-    )
-    return f"{source}\n\n> **{example.title}.** {example.summary}"
+def _example(rule: Rule, example: Example) -> str:
+    origin = f"`{example.recording}`" if example.recording else "the rule's test"
+    title = "" if example.title == rule.title else f"**{example.title}.** "
+    return f"From {origin}:\n\n> {title}{example.summary}"
 
 
 def _inputs(rule: Rule) -> str:

@@ -57,5 +57,5 @@ def test_every_rule_has_an_example_with_evidence():
 def test_a_page_shows_the_example_and_its_origin():
     pages = {rule.name: page_of(rule) for rule in RULES}
 
-    assert "Recording `accumulate-saves" in pages["checkpoints-take-long"]
-    assert "Made-up data of the rule's test" in pages["gpu-reports-errors"]
+    assert "From `accumulate-saves" in pages["checkpoints-take-long"]
+    assert "From the rule's test:" in pages["gpu-reports-errors"]
