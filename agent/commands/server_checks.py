@@ -151,7 +151,7 @@ def _reached(environment: Environment, url: str) -> Iterator[Finding]:
     except CannotRead as error:
         yield problem("reachable", str(error), "no data arrives until this is fixed")
         return
-    yield fine("reachable", f"it answers{_trust(url)}")
+    yield fine("reachable", f"the server responds{_trust(url)}")
     yield from _clock(sign.date)
     server = find_server(environment)
     if server is None:

@@ -23,7 +23,7 @@ _OLD_SECONDS = 3600.0
 
 
 def look_at_spools(environment: Environment) -> Iterator[Finding]:
-    """Check the spool folder, shared memory, and undelivered spools."""
+    """Check the queue folder, shared memory, and undelivered queues."""
     root = spool_root(environment)
     place = _existing(root)
     yield _writable(root, place)
@@ -31,7 +31,7 @@ def look_at_spools(environment: Environment) -> Iterator[Finding]:
     if mount is not None and mount.is_network:
         yield note(
             "spool_file_system",
-            f"the spool folder is on a network file system ({mount.kind})",
+            f"the queue folder is on a network file system ({mount.kind})",
             "its locks may be unreliable, and it may hang: set SEAMARK_SPOOL to a folder on "
             "a local disk",
         )
@@ -61,11 +61,11 @@ def _writable(root: Path, place: Path) -> Finding:
     except OSError as error:
         return problem(
             "spool",
-            f"the spool folder {root} cannot be written ({error.strerror})",
+            f"the queue folder {root} cannot be written ({error.strerror})",
             "data is stored in a temporary folder until then: set SEAMARK_SPOOL to "
             "a writable folder, or free disk space",
         )
-    return fine("spool", f"the spool folder {root} is writable")
+    return fine("spool", f"the queue folder {root} is writable")
 
 
 def _space(place: Path) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def _space(place: Path) -> Iterator[Finding]:
         free = shutil.disk_usage(place).free
     except OSError:
         return
-    message = f"{free // _MIB:,} MiB are free in the spool folder"
+    message = f"{free // _MIB:,} MiB are free in the queue folder"
     if free < _MIN_FREE_BYTES:
         yield problem(
             "space", message, "free disk space: logged data will soon be lost"

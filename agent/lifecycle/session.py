@@ -373,7 +373,7 @@ def open_session(
     if opened.mount is not None and opened.mount.is_network:
         notices.warn(
             "network file system",
-            f"the spool folder {spool.folder.parent} is on a network file system"
+            f"the queue folder {spool.folder.parent} is on a network file system"
             f" ({opened.mount.kind}), which may hang and have unreliable locks; set"
             " SEAMARK_SPOOL to a folder on a local disk",
         )
@@ -501,7 +501,7 @@ def _warn_of_fallback_folder(
     root = spool.folder.parent
     notices.warn(
         "spool",
-        f"the spool folder {chosen} cannot be written ({reason}); "
+        f"the queue folder {chosen} cannot be written ({reason}); "
         f"using {root}; if the data is not delivered in time, run "
         f"`{command_line(f'sync --spool {root}')}`",
     )

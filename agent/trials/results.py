@@ -19,7 +19,7 @@ class SyntheticResult:
         return {"step_seconds": self.step_seconds, "steps": self.steps}
 
     def __str__(self) -> str:
-        return f"a step takes {_time(self.step_seconds)} when it waits for no data"
+        return f"a step takes {_time(self.step_seconds)} without data loading"
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class LoaderResult:
 
     def __str__(self) -> str:
         return (
-            f"the loader makes a batch each {_time(self.batch_seconds)}, the first"
-            f" after {_time(self.first_batch_seconds)}"
+            f"the loader alone delivers a batch every {_time(self.batch_seconds)},"
+            f" the first after {_time(self.first_batch_seconds)}"
         )
 
 
@@ -67,8 +67,8 @@ class CachedResult:
 
     def __str__(self) -> str:
         return (
-            f"a batch takes {_time(self.batch_seconds)} to prepare and"
-            f" {_time(self.fetch_seconds)} to fetch"
+            f"a batch takes {_time(self.fetch_seconds)} to fetch and"
+            f" {_time(self.batch_seconds)} to prepare"
         )
 
 
@@ -107,7 +107,9 @@ class BatchResult:
             f"{size}: {size / seconds:.0f}"
             for size, seconds in self.step_seconds.items()
         )
-        fits = f"; the largest that fits is {self.largest}" if self.largest else ""
+        fits = (
+            f"; the largest batch that fits is {self.largest}" if self.largest else ""
+        )
         return f"examples per second by batch size: {rates}{fits}"
 
 
@@ -142,7 +144,7 @@ class WorkersResult:
             f"{count}: {_time(seconds)}"
             for count, seconds in self.batch_seconds.items()
         )
-        return f"{self.best} workers are enough; time of a batch by workers: {rates}"
+        return f"{self.best} workers are enough; time per batch by number of workers: {rates}"
 
 
 # Smaller differences between numbers of workers are not significant.

@@ -300,7 +300,7 @@ print(run.probe.synthetic(lambda batch: 1 / 0, 1))
     )
 
     assert ended.returncode == 0
-    assert "the loader makes a batch each" in ended.stdout
+    assert "the loader alone delivers a batch every" in ended.stdout
     assert "ZeroDivisionError" in ended.stderr
     assert tracker.attributes()[f"{PROBE}/loader/batches"] > 0
 
