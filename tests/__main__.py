@@ -100,23 +100,31 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one suite."""
+    """The result of one suite; flaky tests failed once and passed alone."""
 
     suite: str
-    count: int
-    failed: int
+    passed: int
     skipped: int
     passed_all: bool
     seconds: float
+    failed: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        ran = self.count - self.skipped
-        result = f"{ran} tests, {self.failed} failed, {self.skipped} skipped"
+        counts = {
+            "passed": self.passed,
+            "failed": len(self.failed),
+            "flaky": len(self.flaky),
+            "skipped": self.skipped,
+        }
+        result = ", ".join(f"{count} {name}" for name, count in counts.items())
         lines = [f"{self.suite:<18} {result}, {self.seconds:.0f} s"]
-        if self.flaky:
-            lines.append("  FLAKY, failed once and passed alone:")
-            lines += [f"    {name}" for name in self.flaky]
+        for title, names in (
+            ("FAILED:", self.failed),
+            ("FLAKY, failed once and passed alone:", self.flaky),
+        ):
+            if names:
+                lines += [f"  {title}", *(f"    {name}" for name in names)]
         return "\n".join(lines)
 
 
@@ -312,34 +320,51 @@ def run_pytest(
     exit_code = subprocess.call(
         [*command, *parallel, f"--durations={SLOWEST}"], env=environment
     )
-    if not report.exists():
-        seconds = time.monotonic() - start
-        return Outcome(suite.name, 0, 0, 0, passed_all=False, seconds=seconds)
-
-    results = ElementTree.parse(report).getroot().find("testsuite")
-    assert results is not None
-    failed = failed_tests(results)
-    flaky: tuple[str, ...] = ()
-    if suite.reruns and 0 < len(failed) <= MAX_RERUNS:
+    again = folder / f"{suite.name} again.xml"
+    if suite.reruns and 0 < len(failed_tests(report)) <= MAX_RERUNS:
         print("\nThe failed tests, again and alone", flush=True)
-        exit_code = subprocess.call([*command, "--last-failed"], env=environment)
-        flaky = () if exit_code else failed
-    return Outcome(
-        suite.name,
-        count=int(results.attrib["tests"]),
-        failed=0 if flaky else len(failed),
-        skipped=int(results.attrib["skipped"]),
-        passed_all=exit_code == 0,
-        seconds=time.monotonic() - start,
-        flaky=flaky,
+        alone = ("--last-failed", f"--junit-xml={again}")
+        exit_code = subprocess.call([*command, *alone], env=environment)
+    return outcome_of(
+        suite.name, exit_code, report, again, seconds=time.monotonic() - start
     )
 
 
-def failed_tests(results: ElementTree.Element) -> tuple[str, ...]:
+def outcome_of(
+    name: str, exit_code: int, report: Path, again: Path, *, seconds: float
+) -> Outcome:
+    """Read the reports of a suite and, if there is one, of its failed tests' rerun."""
+    if not report.exists():
+        return Outcome(name, 0, 0, passed_all=False, seconds=seconds)
+
+    results = read_report(report)
+    first = failed_tests(report)
+    failed = failed_tests(again) if again.exists() else first
+    skipped = int(results.attrib["skipped"])
+    return Outcome(
+        name,
+        passed=int(results.attrib["tests"]) - skipped - len(first),
+        skipped=skipped,
+        passed_all=exit_code == 0,
+        seconds=seconds,
+        failed=failed,
+        flaky=tuple(test for test in first if test not in failed),
+    )
+
+
+def read_report(path: Path) -> ElementTree.Element:
+    results = ElementTree.parse(path).getroot().find("testsuite")
+    assert results is not None
+    return results
+
+
+def failed_tests(report: Path) -> tuple[str, ...]:
     """Return the names of tests that failed, or whose fixtures did, in order."""
+    if not report.exists():
+        return ()
     names = (
         f"{case.attrib['classname']}.{case.attrib['name']}"
-        for case in results.iter("testcase")
+        for case in read_report(report).iter("testcase")
         if case.find("failure") is not None or case.find("error") is not None
     )
     # A test whose fixture failed is listed twice.
