@@ -167,6 +167,8 @@ REFUSING = {
     "report-picture",
     "report-widget-body",
     "report-widget-figure",
+    "report-widget-medium",
+    "widget-medium",
     "widget-picture",
 }
 # Error pages that answer 200 or their status.

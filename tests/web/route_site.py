@@ -252,6 +252,7 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
     return {
         **known,
         "digest": "0" * 64,
+        "form": "picture",
         "token": "x",
         "special": {
             "run-restore": in_trash,

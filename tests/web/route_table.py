@@ -123,7 +123,8 @@ PAGES = {
     """,
     # Absent for its readers, too: the sample has none of these.
     "s444444444": """
-        GET:confirm-email confirm-email GET:widget-picture GET:report-picture GET:run-evidence end-session
+        GET:confirm-email confirm-email GET:widget-picture GET:report-picture GET:widget-medium
+        GET:report-widget-medium GET:run-evidence end-session
         GET:mfa_deactivate_totp mfa_deactivate_totp GET:mfa_view_recovery_codes
     """,
 }

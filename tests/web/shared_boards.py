@@ -113,6 +113,7 @@ def make_report(
         f"widget: ladder\nladder: {ladder.id}",
         f"widget: ledger\n{of_two}",
         "widget: table\nthis-about sibling",
+        f"widget: media\npath: pictures/frames\n{of_two}",
     )
     fences = "\n\n".join(f"```seamark\n{block}\n```" for block in blocks)
     text = f"# What came of it\n\n{text_of(first, sibling)}\n\n{fences}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
@@ -11,6 +11,7 @@ import orjson
 from django.urls import reverse
 
 from tracker.actor import Part
+from tracker.boards.shared_panels import is_shown
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Run
 from tracker.queries.compare.comparison import RUNS_AT_MOST
@@ -58,7 +59,10 @@ def choose(project: Project, of: str) -> Chosen:
     ids = [run_id for run_id in requested if run_id in found]
     if len(ids) < FEWEST:
         raise InvalidInput(RUNS, "must be two or more of this workspace")
+    fields = _with_panels(fields, frozenset(Part))
     query = _query(ids, fields)
+    if len(query) > LONGEST_QUERY:
+        query = _query(ids, _without_panels(fields))
     if len(query) > LONGEST_QUERY:
         # With many runs, the chart layout is the part that can be dropped.
         query = _query(ids, [field for field in fields if field[0] != LAYOUT])
@@ -68,12 +72,11 @@ def choose(project: Project, of: str) -> Chosen:
 
 
 def kept(query: str, parts: frozenset[Part]) -> str:
-    """Remove fields that name values, unless the link shares them."""
-    if Part.CONFIG in parts:
-        return query
-    fields = _fields(query)
-    left = [field for field in fields if field[0] not in OF_VALUES]
-    return _query(_run_ids(fields), left)
+    """Remove fields and panels that name values, unless the link shares them."""
+    fields = _with_panels(_fields(query), parts)
+    if Part.CONFIG not in parts:
+        fields = [field for field in fields if field[0] not in OF_VALUES]
+    return _query(_run_ids(fields), fields)
 
 
 def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
@@ -110,23 +113,41 @@ def _fields(query: str) -> Fields:
 def _query(run_ids: Sequence[UUID], fields: Fields) -> str:
     """Build a query with these runs; short ids make room for the other fields."""
     runs = ",".join(map(shortened, run_ids))
-    others = [
-        (name, _without_panels(value) if name == LAYOUT else value)
-        for name, value in fields
-        if name != RUNS
-    ]
+    others = [field for field in fields if field[0] != RUNS]
     return urlencode([(RUNS, runs), *others], safe=",")
 
 
-def _without_panels(layout: str) -> str:
-    """Remove panels from a chart layout: links show none, and panels name values."""
+def _without_panels(fields: Fields) -> Fields:
+    return _with_kinds(fields, lambda _: False)
+
+
+def _with_panels(fields: Fields, parts: frozenset[Part]) -> Fields:
+    """Remove the panels that a link with these parts does not show."""
+    return _with_kinds(fields, lambda kind: is_shown(kind, parts))
+
+
+def _with_kinds(fields: Fields, is_kept: Callable[[str], bool]) -> Fields:
+    return [
+        (name, _layout_with(value, is_kept) if name == LAYOUT else value)
+        for name, value in fields
+    ]
+
+
+def _layout_with(layout: str, is_kept: Callable[[str], bool]) -> str:
     try:
         arrangement = orjson.loads(layout)
     except ValueError:
         return layout
     if not isinstance(arrangement, dict) or "panels" not in arrangement:
         return layout
-    del arrangement["panels"]
+    panels = arrangement.pop("panels")
+    kept_panels = [
+        panel
+        for panel in (panels if isinstance(panels, list) else [])
+        if isinstance(panel, dict) and is_kept(str(panel.get("kind")))
+    ]
+    if kept_panels:
+        arrangement["panels"] = kept_panels
     return orjson.dumps(arrangement).decode()
 
 
@@ -171,7 +192,8 @@ def _title(names: list[str]) -> str:
 COMPARISON = Kind(
     name="comparison",
     noun="comparison",
-    contents="These runs beside each other, and the pages of each.",
+    contents="These runs beside each other, the panels of their charts with text,"
+    " media and tables, and the pages of each run.",
     choose=choose,
     read=read,
     address=address,

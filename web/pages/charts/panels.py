@@ -19,9 +19,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import reswap, retarget, trigger_client_event
 
-from tracker.access.objects import may_edit, readable_project
+from tracker.access.objects import (
+    comparable_project,
+    comparable_runs,
+    may_edit,
+    readable_project,
+)
+from tracker.actor import Actor
 from tracker.boards.board import Place, RunSet, Widget, new_id
-from tracker.errors import InvalidInput
+from tracker.boards.shared_panels import PANEL_PARTS
+from tracker.errors import InvalidInput, NotFound
 from tracker.server.statuses import status_of
 from web.pages.charts.arrangement import panel_json, read_panel
 from web.pages.compare.state import read_state
@@ -39,6 +46,8 @@ from web.pages.dashboards.widget_kind import Kind
 from web.session import PageRequest, signed_in
 from web.widgets import KINDS
 
+# Share links show no other kinds: those may name values, or find runs of their own.
+SHARED_KINDS = frozenset(PANEL_PARTS)
 REFUSAL = "#panel-refusal"
 
 
@@ -58,9 +67,11 @@ class PanelView:
 def panels_context(
     request: PageRequest, project: Any, panels: Sequence[Widget], query: str
 ) -> dict[str, Any]:
-    """Return the panels of a page about the runs of the query; none on share links."""
+    """Return the panels of a page about the runs of the query."""
     if request.actor.grant is not None:
-        return {"panels": None}
+        panels = [panel for panel in panels if panel.kind in SHARED_KINDS]
+        if not panels:
+            return {"panels": None}
     asked = QueryDict(query)
     return {
         "panels": [_view(request, project, panel, asked) for panel in panels],
@@ -107,20 +118,30 @@ def panel_form(request: PageRequest, workspace: str, project: str) -> HttpRespon
 @signed_in
 def panel_body(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Send the content of a panel."""
-    found = readable_project(request.actor, workspace, project)
-    panel = read_panel(request.GET.get("panel", ""))
+    found = comparable_project(request.actor, workspace, project)
+    panel = _shown_panel(request)
     audience = _audience(request, found, panel, request.GET)
-    return body_response(request, panel, _run_set(request.GET), audience)
+    run_set = _run_set(request.actor, found, request.GET)
+    return body_response(request, panel, run_set, audience)
 
 
 @require_safe
 @signed_in
 def panel_figure(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Send the figure of a panel."""
-    found = readable_project(request.actor, workspace, project)
-    panel = read_panel(request.GET.get("panel", ""))
+    found = comparable_project(request.actor, workspace, project)
+    panel = _shown_panel(request)
     audience = _audience(request, found, panel, request.GET)
-    return figure_answer(request, panel, _run_set(request.GET), audience)
+    run_set = _run_set(request.actor, found, request.GET)
+    return figure_answer(request, panel, run_set, audience)
+
+
+def _shown_panel(request: PageRequest) -> Widget:
+    """Return the panel of the address; a visitor by share link writes any address."""
+    panel = read_panel(request.GET.get("panel", ""))
+    if request.actor.grant is not None and panel.kind not in SHARED_KINDS:
+        raise NotFound("panel")
+    return panel
 
 
 def _form(
@@ -143,11 +164,16 @@ def _view(
     request: PageRequest, project: Any, panel: Widget, asked: QueryDict
 ) -> PanelView:
     audience = _audience(request, project, panel, asked)
-    return PanelView(frame_of(panel, _run_set(asked), audience), panel_json(panel))
+    run_set = _run_set(request.actor, project, asked)
+    return PanelView(frame_of(panel, run_set, audience), panel_json(panel))
 
 
-def _run_set(asked: QueryDict) -> RunSet:
-    return RunSet(runs=read_state(asked).runs)
+def _run_set(actor: Actor, project: Any, asked: QueryDict) -> RunSet:
+    runs = read_state(asked).runs
+    if actor.grant is not None:
+        # Widgets show all runs that the creator of the link can read.
+        runs = tuple(run.id for run in comparable_runs(actor, project, list(runs)))
+    return RunSet(runs=runs)
 
 
 def _audience(
@@ -158,7 +184,7 @@ def _audience(
     query = [(name, str(asked[name])) for name in names if asked.get(name)]
     address = partial(_part_address, project, [*query, ("panel", panel_json(panel))])
     slots: dict[UUID, int] = state.slot_of
-    return Audience(request.actor, project, address, lambda *_: "", slots)
+    return Audience(request.actor, project, address, lambda *_: "", slots=slots)
 
 
 def _part_address(

@@ -90,7 +90,10 @@ def audience_of(request: PageRequest, dashboard: Any) -> Audience:
     def picture(widget_id: str, key: str) -> str:
         return reverse("widget-picture", args=[dashboard.id, widget_id, key])
 
-    return Audience(request.actor, dashboard.project, address, picture)
+    def medium(widget_id: str, run_id: UUID, form: str) -> str:
+        return reverse("widget-medium", args=[dashboard.id, widget_id, run_id, form])
+
+    return Audience(request.actor, dashboard.project, address, picture, medium)
 
 
 def _run_set_label(actor: Actor, project: Any, board: Board) -> str:

@@ -64,9 +64,6 @@ def step_body(scene: Scene, path: str) -> Body:
     if not any(media):
         message = gettext("No run has media, texts or histograms at “%(path)s”.")
         return Body(problem=message % {"path": path})
-    if scene.is_shared and any(medium and medium.items for medium in media):
-        # The files are at addresses of runs, which links to a board do not open.
-        return Body(problem=gettext("Share links show no media of runs."))
     cells = cells_of(shown, media)
     steps = media_steps(runs, path, seen)
     context = {

@@ -58,4 +58,10 @@ urlpatterns: list[URLPattern] = [
         widgets.picture,
         name="widget-picture",
     ),
+    path(
+        "dashboards/<uuid:dashboard_id>/widgets/<str:widget_id>"
+        "/media/<uuid:run_id>/<str:form>",
+        widgets.medium,
+        name="widget-medium",
+    ),
 ]

@@ -54,6 +54,9 @@ class Audience:
     project: Any  # a row of the projects table, which pages do not import
     address: Address
     picture: Address
+    # On boards, the address of a file of a run in a widget, in a form of
+    # `media_items.ROUTES`; visitors by share link cannot open the run's pages.
+    medium: Callable[[str, UUID, str], str] | None = None
     # Where colors belong to runs: the color of each.
     slots: Mapping[UUID, int] = field(default_factory=dict)
 
@@ -196,6 +199,7 @@ def scene_of(widget: Widget, run_set: RunSet, audience: Audience) -> Scene:
         body_url=audience.address(widget.id, BODY),
         figure_url=audience.address(widget.id, FIGURE),
         picture_url=partial(audience.picture, widget.id),
+        medium_url=audience.medium and partial(audience.medium, widget.id),
         actor=audience.actor,
         slots=audience.slots,
         only=None if frozen is None else frozenset(run_set.runs or ()),

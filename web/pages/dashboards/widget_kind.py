@@ -70,6 +70,8 @@ class Scene:
     figure_url: str
     # The address of a picture in its text, by the picture's key.
     picture_url: Callable[[str], str]
+    # The address of a file of a run, by the run and the form; None: that of the run.
+    medium_url: Callable[[UUID, str], str] | None
     # The reader; tracker/disclosure.py decides which values are visible.
     actor: Actor
     # By a link that was frozen: no runs but these, where a kind finds its own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -31,6 +31,7 @@ from web.pages.dashboards.dashboards import audience_of, board_context
 from web.pages.dashboards.widget_drawing import body_response, figure_answer
 from web.pages.dashboards.widget_form import read_place, read_widget, widget_form
 from web.pages.dashboards.widget_kind import Kind
+from web.pages.dashboards.widget_media import medium_answer
 from web.pages.reports.own_pictures import picture_answer
 from web.pages.runs.run_set_form import form_of, read_run_set
 from web.session import PageRequest, signed_in
@@ -78,6 +79,20 @@ def picture(
     return picture_answer(
         request.actor, found.project, str(widget.settings.get("text", "")), key
     )
+
+
+@require_safe
+@signed_in
+def medium(
+    request: PageRequest, dashboard_id: UUID, widget_id: str, run_id: UUID, form: str
+) -> HttpResponseBase:
+    """Send a file of a run in a media widget."""
+    found = readable_dashboard(request.actor, dashboard_id)
+    board = board_from(found.content)
+    widget = _widget(board.widget(widget_id))
+    run_set = widget.run_set or board.run_set
+    audience = audience_of(request, found)
+    return medium_answer(request, widget, run_set, audience, run_id=run_id, form=form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -8,7 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import (
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    QueryDict,
+)
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -39,6 +44,7 @@ from web.pages.dashboards.widget_drawing import (
     body_response,
     figure_answer,
 )
+from web.pages.dashboards.widget_media import medium_answer
 from web.pages.projects.deletions import delete_with_way_back
 from web.pages.reports.discussion import (
     EARLIER,
@@ -196,6 +202,23 @@ def figure(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
 
 @require_safe
 @signed_in
+def medium(
+    request: PageRequest, report_id: UUID, key: str, run_id: UUID, form: str
+) -> HttpResponseBase:
+    """Send a file of a run in a media widget of the text."""
+    found = readable_report(request.actor, report_id)
+    written = written_in(request, found)
+    block = block_in(written.text, key)
+    if block is None:
+        raise NotFound("widget")
+    audience = audience_of(request, found, written)
+    return medium_answer(
+        request, block.widget, block.run_set, audience, run_id=run_id, form=form
+    )
+
+
+@require_safe
+@signed_in
 def picture(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
     """Send a picture of a run that is in the text, to readers of the text."""
     found = readable_report(request.actor, report_id)
@@ -246,7 +269,11 @@ def audience_of(request: PageRequest, report: Any, written: Written) -> Audience
     def picture(_widget_id: str, key: str) -> str:
         return reverse("report-picture", args=[report.id, key]) + query
 
-    return Audience(request.actor, report.project, address, picture)
+    def medium(key: str, run_id: UUID, form: str) -> str:
+        # Only visitors by share link, who see one version, use it.
+        return reverse("report-widget-medium", args=[report.id, key, run_id, form])
+
+    return Audience(request.actor, report.project, address, picture, medium)
 
 
 @require_safe

@@ -27,6 +27,11 @@ urlpatterns: list[URLPattern] = [
         name="report-widget-figure",
     ),
     path(
+        "reports/<uuid:report_id>/widgets/<str:key>/media/<uuid:run_id>/<str:form>",
+        reports.medium,
+        name="report-widget-medium",
+    ),
+    path(
         "reports/<uuid:report_id>/pictures/<str:key>",
         reports.picture,
         name="report-picture",

@@ -183,6 +183,11 @@ def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Return the Plotly figure of a file."""
     run = readable_run(request.actor, run_id)
     row = read_file(run, _plain(request, "path"), _plain(request, "digest"))
+    return figure_answer(row)
+
+
+def figure_answer(row: FileRow) -> HttpResponse:
+    """Return a stored Plotly figure as JSON, or the reason why there is none."""
     if row.size > FIGURE_BYTES:
         return JsonResponse(
             {"note": gettext("The figure is too large; download the file.")}

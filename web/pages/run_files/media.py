@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 from tracker.access.objects import readable_run
 from tracker.errors import NotFound
 from tracker.files import downloads
-from tracker.queries.run.files import read_file
+from tracker.queries.run.files import FileRow, read_file
 from tracker.queries.run.media import (
     MAX_STEPS,
     list_media,
@@ -147,6 +147,11 @@ def media_html(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Return stored HTML for a sandboxed frame."""
     run = readable_run(request.actor, run_id)
     row = read_file(run, named_path(request.GET), request.GET.get("digest", ""))
+    return html_answer(row)
+
+
+def html_answer(row: FileRow) -> HttpResponse:
+    """Return stored HTML with a policy that isolates it."""
     if row.media_type != HTML or row.size > HTML_BYTES:
         raise NotFound("HTML")
     text = downloads.beginning(row, HTML_BYTES).decode("utf-8", "replace")

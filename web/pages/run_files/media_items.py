@@ -18,6 +18,15 @@ from web.pages.run_files.previews import is_figure
 
 TABLE = "application/vnd.seamark.table+json"
 HTML = "text/html"
+# The routes of a run's files, by the form in which they are shown.
+ROUTES = {
+    "picture": "run-file-picture",
+    "recording": "run-media-file",
+    "html": "run-media-html",
+    "figure": "run-file-figure",
+    "table": "run-media-table",
+    "csv": "run-media-table-csv",
+}
 # Larger pictures are scaled down; smaller ones up to about the other size, by a whole
 # factor.
 MAX_WIDTH, MAX_HEIGHT = 480, 320

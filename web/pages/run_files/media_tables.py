@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -15,7 +14,7 @@ from django.views.decorators.http import require_safe
 from tracker.access.objects import readable_run
 from tracker.errors import NotFound
 from tracker.files import downloads
-from tracker.queries.run.files import read_file
+from tracker.queries.run.files import FileRow, read_file
 from web.csv_answer import Row, csv_answer
 from web.pages.charts.chart_options import named_path
 from web.pages.reports.blocks import key_of
@@ -32,7 +31,19 @@ def media_table(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Return some rows of a table, sorted and filtered."""
     run = readable_run(request.actor, run_id)
     path, digest = named_path(request.GET), request.GET.get("digest", "")
-    table = _table(run, path, digest)
+    about = urlencode({"path": path, "digest": digest})
+    address, csv_address = (
+        f"{reverse(route, args=[run.id])}?{about}"
+        for route in ("run-media-table", "run-media-table-csv")
+    )
+    return table_answer(request, read_file(run, path, digest), address, csv_address)
+
+
+def table_answer(
+    request: HttpRequest, row: FileRow, address: str, csv_address: str
+) -> HttpResponse:
+    """Return some rows of a stored table; the addresses are its own and that of all rows."""
+    table = _table(row)
     text, sort = request.GET.get("text", "")[:1_000], _number(request, "sort")
     is_descending = request.GET.get("order") == "descending"
     page = page_of(
@@ -42,12 +53,11 @@ def media_table(request: PageRequest, run_id: UUID) -> HttpResponse:
         is_descending=is_descending,
         page=_number(request, "page") or 0,
     )
-    about = urlencode({"path": path, "digest": digest})
     context = {
-        "table_id": f"table-{key_of(f'{run.id} {path} {digest}')}",
-        "address": f"{reverse('run-media-table', args=[run.id])}?{about}",
-        "csv_address": f"{reverse('run-media-table-csv', args=[run.id])}?{about}",
-        "path": path,
+        "table_id": f"table-{key_of(address)}",
+        "address": address,
+        "csv_address": csv_address,
+        "path": row.path,
         "columns": list(enumerate(table.columns)),
         "table": table,
         "page": page,
@@ -65,14 +75,17 @@ def media_table(request: PageRequest, run_id: UUID) -> HttpResponse:
 def media_table_csv(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     """Send all stored rows of a table."""
     run = readable_run(request.actor, run_id)
-    path = named_path(request.GET)
-    table = _table(run, path, request.GET.get("digest", ""))
-    return csv_answer(_csv_rows(table), f"{path.rpartition('/')[2] or 'table'}.csv")
+    digest = request.GET.get("digest", "")
+    return csv_of_table(read_file(run, named_path(request.GET), digest))
 
 
-# Any: a row of the runs table; pages do not import tables.
-def _table(run: Any, path: str, digest: str) -> StoredTable:
-    row = read_file(run, path, digest)
+def csv_of_table(row: FileRow) -> HttpResponseBase:
+    """Return all stored rows of a table as a download."""
+    name = row.path.rpartition("/")[2] or "table"
+    return csv_answer(_csv_rows(_table(row)), f"{name}.csv")
+
+
+def _table(row: FileRow) -> StoredTable:
     if row.size > TABLE_BYTES:
         raise NotFound("table")
     table = read_table(downloads.beginning(row, TABLE_BYTES))
@@ -93,6 +106,6 @@ def _csv_cell(cell: Cell) -> str | float | None:
     return cell.number if cell.number is not None else cell.text or None
 
 
-def _number(request: PageRequest, name: str) -> int | None:
+def _number(request: HttpRequest, name: str) -> int | None:
     text = request.GET.get(name, "")[:MAX_DIGITS]
     return int(text) if text.isascii() and text.isdigit() else None

@@ -48,6 +48,8 @@ OPEN: dict[str, Part | None] = {
     # Histograms are measured; texts and pictures need the ticks that they need elsewhere.
     "compare-media": None,
     "compare-marks": None,
+    "panel-body": None,
+    "panel-figure": None,
     "ladder": None,
     "ladder-figure": None,
     "ladder-report": None,
@@ -55,10 +57,12 @@ OPEN: dict[str, Part | None] = {
     "widget-body": None,
     "widget-figure": None,
     "widget-picture": Part.FILES,
+    "widget-medium": Part.FILES,
     "report": None,
     "report-widget-body": None,
     "report-widget-figure": None,
     "report-picture": Part.FILES,
+    "report-widget-medium": Part.FILES,
     # A library.
     "plotly-bundle": None,
     # The documentation of rules is public.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -48,7 +49,7 @@ from tracker.actions.trash import move_to_trash, restore
 from tracker.actor import Part
 from tracker.boards.board import Board, Place, RunSet, Widget
 from tracker.errors import InvalidInput
-from tracker.models import Dashboard, Member, SavedView, ShareLink
+from tracker.models import Dashboard, File, Member, SavedView, ShareLink
 from tracker.series.compaction import compact_run
 from web.pages.dashboards.frozen_pages import frozen_dashboard, frozen_report
 from web.pages.reports.text import readable_blocks
@@ -63,6 +64,7 @@ TOLD = {
 }
 # Parts of the text of a run set's query.
 QUERIES = ["contains", "this-about"]
+CHECKPOINT = "model/checkpoint-of-theirs"
 ALSO_NEVER = [*QUERIES, "older version", "A draft", "csrf", "hx-post"]
 
 
@@ -283,12 +285,12 @@ def test_values_of_the_configuration_are_hidden_in_every_plot(asked):
     assert "test/accuracy" in asked(HISTOGRAM, part="figure")
 
 
-def test_texts_need_logs_and_media_stay_with_members(asked):
+def test_texts_need_logs_and_media_need_files(asked):
     for widget, part in ((LOGGED, Part.LOGS), (MEDIA, Part.FILES)):
         others = [each for each in Part if each != part]
         assert "This content is not shared." in asked(widget, *others)
     assert "printed-line" in asked(LOGGED, Part.LOGS)
-    assert "Share links show no media" in asked(MEDIA, *Part)
+    assert "<img" in asked(MEDIA, Part.FILES)
     assert "data-figure-url" in asked(SPREAD)
     assert '"heatmap"' in asked(SPREAD, part="figure")
 
@@ -310,6 +312,36 @@ def test_a_text_has_its_pictures_where_files_are_ticked(asked, site):
     assert Client().get(address[:-8] + "0" * 8).status_code == 404
     move_to_trash(site.first)
     assert Client().get(address).status_code == 404
+
+
+def place_of(address):
+    return address.partition("dashboards/")[2]
+
+
+def test_a_media_widget_sends_its_files_and_no_others(site, asked):
+    shown = asked(MEDIA, Part.FILES)
+    address = html.unescape(re.search(r'<img src="([^"]+)"', shown)[1])
+    place = f"/widgets/{MEDIA}/media/{site.first.id}/picture?"
+    assert place in address
+    assert "/runs/" not in shown
+
+    visitor = Client()
+    assert visitor.get(address)["Content-Type"] == "image/png"
+    checkpoint = File.objects.get(run=site.first, path=CHECKPOINT)
+    for other in (
+        address.replace(str(site.first.id), str(site.sibling.id)),
+        address.replace(MEDIA, TABLE),
+        address.replace("/picture?", "/recording?"),
+        address.replace("/picture?", "/unknown?"),
+        address[:-8] + "0" * 8,
+        # Only the path of the widget counts.
+        f"{address.partition('?')[0]}?path={CHECKPOINT}&digest={checkpoint.digest}",
+    ):
+        assert visitor.get(other).status_code == 404, other
+    without = site.link("dashboard", frozenset({*Part} - {Part.FILES}))
+    assert visitor.get(f"{without}dashboards/{place_of(address)}").status_code == 404
+    move_to_trash(site.first)
+    assert visitor.get(address).status_code == 404
 
 
 # Later changes

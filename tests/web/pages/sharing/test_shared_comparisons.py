@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from itertools import pairwise
 from urllib.parse import urlencode
@@ -12,7 +13,16 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from tests.builders import browser_of, make_run, write_series, write_values
+from tests.builders import (
+    browser_of,
+    make_run,
+    records_message,
+    write,
+    write_series,
+    write_values,
+)
+from tests.tracker.api.v1.test_files import add
+from tests.web.shared_site import PICTURE
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
@@ -204,7 +214,7 @@ def test_charts_stand_as_the_link_says_and_are_kept_for_nobody(share, runs):
     assert "data-annotations-url" not in page
 
 
-def test_panels_of_the_layout_are_not_in_the_address(share, runs):
+def test_panels_of_other_kinds_are_not_in_the_address(share, runs):
     panel = {"id": "c0c0c0c0", "kind": "bar", "settings": {"metric": "params/secret"}}
     layout = {"pinned": [["train/loss"]], "panels": [panel]}
     query = urlencode({"layout": orjson.dumps(layout).decode()})
@@ -213,6 +223,93 @@ def test_panels_of_the_layout_are_not_in_the_address(share, runs):
 
     assert "pinned" in address
     assert "secret" not in address + page
+
+
+PANELS = {
+    "text": {"text": "words of ours"},
+    "table": {"columns": ["params/lr", "train/loss"]},
+    "media": {"path": "pictures/frames"},
+    "logged-text": {"path": "samples"},
+    "ladder": {"ladder": "00000000-0000-0000-0000-000000000000"},
+}
+
+
+def panel_of(kind):
+    return {"id": f"{[*PANELS].index(kind):08}", "kind": kind, "settings": PANELS[kind]}
+
+
+@pytest.fixture
+def with_panels(share, runs, settings, tmp_path):
+    """Return a function that shares the first two runs with panels of all kinds."""
+    settings.DATA_FOLDER = tmp_path
+    for run in runs:
+        add(run, "pictures/frames", PICTURE, name="p.png", kind="image/png")
+        write(run, [records_message("samples", [f"text of {run.name}"])])
+    layout = orjson.dumps({"panels": [panel_of(kind) for kind in PANELS]}).decode()
+    return lambda *parts: share(runs[:2], urlencode({"layout": layout}), *parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "kinds"),
+    [
+        ((), {"text"}),
+        ((Part.FILES,), {"text", "media"}),
+        ((Part.LOGS,), {"text", "logged-text"}),
+        ((Part.CONFIG,), {"text", "table"}),
+        (tuple(Part), {"text", "table", "media", "logged-text"}),
+    ],
+)
+def test_panels_are_shown_where_their_content_is_shared(with_panels, parts, kinds):
+    address, page = opened(with_panels(*parts))
+
+    panels = re.findall(r'data-panel="([^"]+)"', page)
+    assert {orjson.loads(html.unescape(panel))["kind"] for panel in panels} == kinds
+    for path in ("params/lr", "pictures/frames", "samples"):
+        is_named = any(path in str(PANELS[kind]) for kind in kinds)
+        assert (urlencode({"": path})[1:] in address) == is_named
+    assert 'data-part="remove-panel"' not in page
+    assert "panel-dialog" not in page
+
+
+def body_of(base, panel, runs):
+    asked = {
+        "panel": orjson.dumps(panel).decode(),
+        "runs": ",".join(str(run.id) for run in runs),
+    }
+    at = f"{base}w/ada-workspace/vision/charts/panel/body"
+    return Client().get(at, asked)
+
+
+def test_panels_show_their_content(with_panels, runs):
+    base = with_panels(*Part)
+
+    table, text, media = (
+        body_of(base, panel_of(kind), runs[:2]).content.decode()
+        for kind in ("table", "logged-text", "media")
+    )
+
+    assert "rate-1" in table
+    assert "text of two" in text
+    picture = html.unescape(re.search(r'<img src="([^"]+)"', media)[1])
+    assert picture.startswith(base)
+    assert Client().get(picture)["Content-Type"] == "image/png"
+
+
+def test_an_address_of_a_panel_that_a_visitor_writes_shows_no_more(with_panels, runs):
+    bare, base = with_panels(), with_panels(*Part)
+
+    for kind, hidden in (
+        ("table", "rate-"),
+        ("logged-text", "text of"),
+        ("media", "<img"),
+    ):
+        assert hidden not in body_of(bare, panel_of(kind), runs[:2]).content.decode()
+    # The third run is not shared.
+    other = body_of(base, panel_of("table"), runs).content.decode()
+    assert "rate-1" in other
+    assert "three" not in other
+    assert "rate-2" not in other
+    assert body_of(base, panel_of("ladder"), runs).status_code == 404
 
 
 def test_of_many_runs_a_link_leaves_out_how_charts_are_arranged(share, project):

@@ -17,7 +17,7 @@ from django.urls import URLPattern, get_resolver
 
 from tests.builders import make_project, write_series
 from tests.web.every_page import Things
-from tests.web.shared_boards import CHART, TEXT, picture_of
+from tests.web.shared_boards import CHART, MEDIA, TEXT, picture_of
 from tests.web.shared_site import ALL_PARTS, make_site
 from tracker.actor import Part
 from tracker.models import Finding
@@ -148,8 +148,6 @@ CLOSED = {
     "view-delete",
     "charts-arrangement",
     "panel-form",
-    "panel-body",
-    "panel-figure",
     "panel-dashboard",
     "annotation-add",
     "annotation-edit",
@@ -224,6 +222,9 @@ CLOSED = {
 API = "api-v1:"
 METHODS = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 PARAMETER = re.compile(r"<(?:(\w+):)?(\w+)>")
+PANEL = (
+    '{"id": "c0c0c0c0", "kind": "histograms", "settings": {"path": "weights/layer"}}'
+)
 # Required query parameters.
 QUERIES = {
     "run-series": {"path": "train/loss"},
@@ -239,6 +240,8 @@ QUERIES = {
     "run-file-picture": {"path": "pictures/name-of-picture"},
     "run-file-figure": {"path": "pictures/name-of-picture"},
     "run-file-html": {"path": "pictures/name-of-figure"},
+    "panel-body": {"panel": PANEL},
+    "panel-figure": {"panel": PANEL},
     "compare-figure": {"path": "train/loss"},
     "compare-figures": {"figure": "path=train/loss"},
     "compare-media": {"path": "samples"},
@@ -310,14 +313,24 @@ def address(site):
     }
 
     picture = key_of(picture_of(site.first))
+    blocks = readable_blocks(site.report.text)
+    media_block = next(each for each in blocks if each.widget.kind == "media")
     within = {
         "dashboards/": {"widget_id": CHART},
         "dashboards/<uuid:dashboard_id>/widgets/<str:widget_id>/pictures": {
             "widget_id": TEXT,
             "key": picture,
         },
+        "dashboards/<uuid:dashboard_id>/widgets/<str:widget_id>/media": {
+            "widget_id": MEDIA,
+            "form": "picture",
+        },
         "reports/": {"key": readable_blocks(site.report.text)[0].key},
         "reports/<uuid:report_id>/pictures": {"key": picture},
+        "reports/<uuid:report_id>/widgets/<str:key>/media": {
+            "key": media_block.key,
+            "form": "picture",
+        },
     }
 
     def of(route, **other):
@@ -347,7 +360,7 @@ def test_what_is_open_answers_and_all_else_is_refused(site, address):
             continue  # the link's own address, which redirects to its target
         kind = kind_of(name)
         query = QUERIES.get(name, {})
-        if name.startswith("compare"):
+        if name.startswith(("compare", "panel")):
             query = {**query, "runs": f"{site.first.id},{site.second.id}"}
         response = client.get(bases[kind] + address(route), query)
         if response.status_code != (200 if name in OPEN else 404):
