@@ -533,7 +533,7 @@ def test_hostile_names_are_texts_wherever_a_chart_shows_them(visit, ada, page):
 
 def test_a_thousand_series_open_and_are_searched(visit, ada, page):
     run = make_run(make_project(ada), state="finished")
-    paths = [f"train/layer_{n:04}/norm" for n in range(1_100)]
+    paths = [f"train/series_{n:04}/norm" for n in range(1_100)]
     ticks = points_message("", [0.0])
     values = np.arange(float(len(paths))).tobytes()
     write(run, [{**ticks, "paths": paths, "values": values}])
@@ -544,10 +544,10 @@ def test_a_thousand_series_open_and_are_searched(visit, ada, page):
     expect(page.locator(DRAWN).first).to_be_visible(timeout=POLLS_MS)
     expect(page.locator("[data-part=section-count]").last).to_have_text("1100")
     assert page.locator(".chart").count() < 100
-    page.get_by_role("searchbox").first.fill("layer_1099")
+    page.get_by_role("searchbox").first.fill("series_1099")
     expect(page.locator(f"{DRAWN}:visible")).to_have_count(1)
     page.locator("input[name=regex]").check(force=True)
-    page.get_by_role("searchbox").first.fill("layer_00(1|2)0/")
+    page.get_by_role("searchbox").first.fill("series_00(1|2)0/")
     expect(page.locator("[data-part=count]")).to_have_text("2 series")
     expect(page.locator(f"{DRAWN}:visible")).to_have_count(2)
 

@@ -231,7 +231,7 @@ def test_a_zoom_is_one_for_all_compared_charts_and_in_the_address(visit, ada, pr
     page.reload()
     wait_for_charts(page, 2)
     assert zoomed(page) == [shown]
-    page.get_by_label("Smoothing").fill("0.6")
+    page.get_by_role("slider", name="Smoothing").fill("0.6")
     page.wait_for_url("**smoothing=0.6**")
     assert f"low={shown[0]:g}"[:6] in address_now(page)
     drag(page, chart_of(page, "val/loss"), 0.1, 0.9)

@@ -45,11 +45,3 @@ def test_added_and_removed_lines_differ_in_colour(source):
     ]
 
     assert len(set(colours)) == 3
-
-
-def test_a_key_leads_there(visit, ada, run):
-    page = visit(f"/runs/{run.id}/", ada)
-
-    page.keyboard.press("7")
-
-    page.wait_for_url("**/source")
