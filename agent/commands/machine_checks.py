@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import psutil
 
 from seamark.commands.checks import Finding, fine, note
-from seamark.probes.nvml import NvmlProbe
+from seamark.probes.nvidia.nvml import NvmlProbe
 from seamark.probes.probe import ProbeUnavailable
 from seamark.servers import Environment
 

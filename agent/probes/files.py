@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from seamark.probes.gil_reads import (
+from seamark.probes.process.gil_reads import (
     Quickness,
     closed,
     is_kernels_own,

@@ -191,7 +191,7 @@ def effective_cores() -> int:
     """Return the number of cores available to this process, including container quotas."""
     with contextlib.suppress(Exception):
         # Imported here: reading control groups is needed only for this.
-        from seamark.probes.cgroup import CgroupProbe  # noqa: PLC0415
+        from seamark.probes.machine.cgroup import CgroupProbe  # noqa: PLC0415
 
         found = CgroupProbe().facts().get("facts/effective_cores")
         if isinstance(found, float) and found > 0:

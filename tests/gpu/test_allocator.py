@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from seamark.probes.torch_allocator import TorchAllocatorProbe
+from seamark.probes.process.torch_allocator import TorchAllocatorProbe
 from tests.agent.conftest import wait_until
 from tests.gpu.card import DEVICE, number, torch
 from tests.gpu.training import MIB, limited

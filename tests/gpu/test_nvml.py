@@ -16,8 +16,8 @@ import pytest
 
 from seamark.probes.nvidia.fields import Energy
 from seamark.probes.nvidia.gpm import gpm_of_gpu
+from seamark.probes.nvidia.nvml import NvmlProbe
 from seamark.probes.nvidia.users import Pids, Users
-from seamark.probes.nvml import NvmlProbe
 from seamark.probes.reading import pattern_of
 from seamark.recording.values import Value
 from tests.gpu.card import DEVICE, handle, number, process_numbers, torch

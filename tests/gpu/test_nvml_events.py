@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from seamark.probes.nvml_events import NvmlEventsProbe
+from seamark.probes.nvidia.nvml_events import NvmlEventsProbe
 from seamark.probes.probe import ProbeUnavailable
 from tests.gpu.card import number
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from seamark.probes.nvml import NvmlProbe
+from seamark.probes.nvidia.nvml import NvmlProbe
 from tests.agent.probes.conftest import driver  # noqa: F401 - a fixture
-from tests.agent.probes.nvml_double import Card
+from tests.agent.probes.nvidia.nvml_double import Card
 from tests.gpu.plausible import implausible, undescribed
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seamark.probes.cores import cpu_list
+from seamark.probes.machine.cores import cpu_list
 from seamark.probes.nvidia.driver import GpuLost, NotNow, NotOffered, as_text, ask
 from seamark.probes.nvidia.fields import FieldValues
 from seamark.probes.nvidia.polled import links_up, memory_info, requested_limit

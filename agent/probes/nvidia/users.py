@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seamark.probes.descendants import descendants
 from seamark.probes.nvidia.driver import NOT_FOUND, code_of
 from seamark.probes.nvidia.last_seen import LastSeen
+from seamark.probes.process.descendants import descendants
 
 # Scanning the children of all threads of all processes takes milliseconds.
 _FOUND_SECONDS = 4.0

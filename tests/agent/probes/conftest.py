@@ -3,7 +3,7 @@ from __future__ import annotations
 import pynvml
 import pytest
 
-from tests.agent.probes.nvml_double import Card, NvmlDouble
+from tests.agent.probes.nvidia.nvml_double import Card, NvmlDouble
 
 
 @pytest.fixture

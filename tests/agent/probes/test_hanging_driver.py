@@ -10,7 +10,7 @@ import pytest
 import agent
 from seamark.probes import scheduled_probe
 from tests.agent.conftest import wait_until
-from tests.agent.probes.nvml_double import LOST, Card
+from tests.agent.probes.nvidia.nvml_double import LOST, Card
 
 MEASURED = "monitoring/train/"
 

@@ -349,8 +349,8 @@ def test_the_page_is_what_the_probes_say():
 def test_a_probe_is_one_file_and_one_line():
     folder = REPOSITORY / "agent" / "probes"
     probes = {
-        file.stem
-        for file in folder.glob("*.py")
+        ".".join(file.relative_to(folder).with_suffix("").parts)
+        for file in folder.rglob("*.py")
         if re.search(r"^class \w+\(Probe\):", file.read_text("utf-8"), re.M)
     }
 

@@ -11,7 +11,7 @@ torch = framework("torch")
 data = torch.utils.data
 
 from seamark.frameworks.torch import describe  # noqa: E402
-from seamark.probes.torch_compile import TorchCompileProbe  # noqa: E402
+from seamark.probes.process.torch_compile import TorchCompileProbe  # noqa: E402
 
 FACTS = "monitoring/train/facts"
 STEP = "monitoring/train/step"
