@@ -61,7 +61,7 @@ def histogram_rows(
         return histogram_figure(
             row.x, row.histograms, axis=axis, low=low, high=high, count=row.count
         )
-    maps = [_last_of_step(row.x, row.histograms) for row in rows]
+    maps = [last_of_step(row.x, row.histograms) for row in rows]
     edges = common_edges([each for _, chosen in maps for each in chosen])
     layout = framed(x_axis(axis, low=low, high=high), y_axis(), hovermode="closest")
     layout["margin"]["t"] = TITLE_HEIGHT
@@ -94,7 +94,7 @@ def histogram_rows(
             layout[f"yaxis{number}"]["matches"] = "y"
         if not is_lowest:
             layout[f"xaxis{number}"]["title"] = {"text": ""}
-        layout["annotations"].append(_row_title(row.name, left, top))
+        layout["annotations"].append(row_title(row.name, left, top))
         if len(edges) and chosen:
             counts = np.column_stack([spread(each, edges) for each in chosen])
             trace = _map_trace(x, edges, counts, row.slot)
@@ -104,10 +104,14 @@ def histogram_rows(
         trace["zmax"] = highest
     drawn = [each for _, chosen in maps for each in chosen]
     found, count = sum(len(row.x) for row in rows), sum(row.count for row in rows)
-    return {"data": data, "layout": layout, "notes": _notes(drawn, edges, found, count)}
+    return {
+        "data": data,
+        "layout": layout,
+        "notes": notes_of(drawn, edges, found, count),
+    }
 
 
-def _last_of_step(
+def last_of_step(
     x: Floats, histograms: Sequence[Counted]
 ) -> tuple[Floats, list[Counted]]:
     """Return the histograms by ascending position, of several at one the last."""
@@ -116,7 +120,7 @@ def _last_of_step(
     return np.array(places), [histograms[last[place]] for place in places]
 
 
-def _row_title(name: str, left: float, top: float) -> dict[str, object]:
+def row_title(name: str, left: float, top: float) -> dict[str, object]:
     return {
         "text": literal(name, longest=40),
         "xref": "paper",
@@ -143,7 +147,7 @@ def histogram_figure(
 
     Of several at one place, the last is drawn.
     """
-    places, chosen = _last_of_step(x, histograms)
+    places, chosen = last_of_step(x, histograms)
     edges = common_edges(chosen)
     data: list[Trace] = []
     if len(edges):
@@ -154,7 +158,7 @@ def histogram_figure(
         "layout": framed(
             x_axis(axis, low=low, high=high), y_axis(), hovermode="closest"
         ),
-        "notes": _notes(chosen, edges, len(x), count),
+        "notes": notes_of(chosen, edges, len(x), count),
     }
 
 
@@ -175,7 +179,7 @@ def common_edges(histograms: Sequence[Counted]) -> Floats:
 def spread(histogram: Counted, edges: Floats) -> Floats:
     """Rebin to other edges, assuming that values are uniform within bins."""
     if not len(histogram.counts):
-        return np.zeros(len(edges) - 1)
+        return np.zeros(max(len(edges) - 1, 0))
     below = np.concatenate([[0.0], np.cumsum(histogram.counts)])
     return np.diff(np.interp(edges, histogram.edges, below))
 
@@ -214,7 +218,7 @@ def _rows(table: Floats) -> object:
     return compact(table) if table.shape[1] > 1 else table.tolist()
 
 
-def _notes(
+def notes_of(
     drawn: Sequence[Counted], edges: Floats, found: int, count: int
 ) -> list[str]:
     notes = []

@@ -1,4 +1,4 @@
-"""Logged histograms of the runs over steps or time, as heat maps."""
+"""Logged histograms of the runs over steps or time, as heat maps or ridges."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from tracker.queries.series.histograms import read_histograms
 from tracker.queries.series.series import Axis
 from web.figures.histogram import HistogramRow, histogram_rows
+from web.figures.ridges import MAX_RIDGES, ridge_figure
 from web.pages.charts.chart_options import ChartOptions
 from web.pages.dashboards.widget_kind import (
     WITHHELD,
@@ -26,6 +27,10 @@ MAX_RUNS = 6
 # Columns of a heat map.
 MAX_HISTOGRAMS = 200
 HISTOGRAM_SERIES = "histogram_series"
+VIEWS = (
+    ("map", gettext_lazy("Heat map")),
+    ("ridges", gettext_lazy("Ridges")),
+)
 AXES = (
     ("step", gettext_lazy("Step")),
     ("relative", gettext_lazy("Time since the start")),
@@ -36,6 +41,7 @@ AXES = (
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(min_length=1, max_length=1_024)]
     axis: Literal["step", "relative", "time"] = "step"
+    view: Literal["map", "ridges"] = "map"
 
 
 def body(scene: Scene, settings: Settings) -> Body:
@@ -55,7 +61,7 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
         found = read_histograms(
             run,
             settings.path,
-            most=MAX_HISTOGRAMS,
+            most=MAX_RIDGES if settings.view == "ridges" else MAX_HISTOGRAMS,
             axis=axis,
             low=view.low,
             high=view.high,
@@ -69,7 +75,11 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
                 found.count,
             )
         )
-    drawn = histogram_rows(rows, axis=axis, low=view.low, high=view.high)
+    drawn = (
+        ridge_figure(rows, axis=axis)
+        if settings.view == "ridges"
+        else histogram_rows(rows, axis=axis, low=view.low, high=view.high)
+    )
     if len(runs) > MAX_RUNS:
         said = gettext("The first %(count)s of %(all)s runs are drawn.")
         drawn["notes"].append(said % {"count": MAX_RUNS, "all": len(runs)})
@@ -92,7 +102,9 @@ KIND = Kind(
     name="histograms",
     label=gettext_lazy("Logged histogram"),
     icon="layers",
-    hint=gettext_lazy("Histogram series of the runs over steps, as heat maps"),
+    hint=gettext_lazy(
+        "Histogram series of the runs over steps, as heat maps or ridges"
+    ),
     settings=Settings,
     fields=(
         Field(
@@ -103,7 +115,8 @@ KIND = Kind(
             is_required=True,
             of_kind=HISTOGRAM_SERIES,
         ),
-        Field("axis", gettext_lazy("Horizontal axis"), "choice", options=AXES),
+        Field("axis", gettext_lazy("Axis"), "choice", options=AXES),
+        Field("view", gettext_lazy("View"), "choice", options=VIEWS),
     ),
     body=body,
     figure=figure,

@@ -24,6 +24,8 @@ class ChartOptions:
     log: bool = False
     log_x: bool = False
     clips: bool = False
+    # Histograms as ridges instead of heat maps.
+    ridges: bool = False
     smoothing: float = 0.0
     smoother: str = EMA
     low: float | None = None
@@ -50,6 +52,8 @@ class ChartOptions:
             options["logx"] = "1"
         if self.clips:
             options["clip"] = "1"
+        if self.ridges:
+            options["ridges"] = "1"
         if self.smoothing:
             options["smoothing"] = repr(self.smoothing)
         if self.smoother != EMA:
@@ -103,6 +107,7 @@ def read_options(parameters: QueryDict) -> ChartOptions:
         log=parameters.get("log") == "1",
         log_x=parameters.get("logx") == "1",
         clips=parameters.get("clip") == "1",
+        ridges=parameters.get("ridges") == "1",
         smoothing=smoothing,
         smoother=smoother,
         low=read_number(parameters, "low"),

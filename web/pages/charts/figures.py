@@ -39,7 +39,8 @@ from web.figures.hardware import (
     is_drawn,
 )
 from web.figures.hardware_kinds import EACH_GPU, GROUPS, Group, Kind
-from web.figures.histogram import histogram_figure
+from web.figures.histogram import HistogramRow, histogram_rows
+from web.figures.ridges import MAX_RIDGES, ridge_figure
 from web.figures.rows import (
     LOW_ROW_HEIGHT,
     ROW_HEIGHT,
@@ -135,18 +136,18 @@ def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
         found = read_histograms(
             run,
             path,
-            most=MAX_HISTOGRAMS,
+            most=MAX_RIDGES if options.ridges else MAX_HISTOGRAMS,
             axis=options.axis,
             low=options.low,
             high=options.high,
         )
-        figure = histogram_figure(
-            found.x,
-            found.histograms,
-            axis=options.axis,
-            low=options.low,
-            high=options.high,
-            count=found.count,
+        row = HistogramRow(run.name, 0, found.x, found.histograms, found.count)
+        figure = (
+            ridge_figure([row], axis=options.axis)
+            if options.ridges
+            else histogram_rows(
+                [row], axis=options.axis, low=options.low, high=options.high
+            )
         )
         shared = read_writers([run.id], [path])
         ranks = {of: [each.rank for each in them] for (_, of), them in shared.items()}

@@ -81,6 +81,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "axes": AXES,
         "smoothers": SMOOTHERS.items(),
         "epoch": epoch_path(paths),
+        "has_histograms": bool(histograms),
         "maps_json": orjson.dumps(histograms).decode(),
         **arrangement_context(request.actor, run.project, arrangement),
         **panels_context(request, run.project, arrangement.panels, f"runs={run.id}"),

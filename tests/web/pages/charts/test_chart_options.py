@@ -13,13 +13,14 @@ def test_without_any_the_usual_ones_hold():
 def test_what_is_read_can_be_written_and_read_again():
     options = read_options(
         QueryDict(
-            "axis=time&log=1&smoothing=0.6&smoother=gaussian&low=1600000000000.5&high=1.7e12"
+            "axis=time&log=1&ridges=1&smoothing=0.6&smoother=gaussian&low=1600000000000.5&high=1.7e12"
         )
     )
 
     assert options == ChartOptions(
         Axis.TIME,
         log=True,
+        ridges=True,
         smoothing=0.6,
         smoother="gaussian",
         low=1600000000000.5,

@@ -43,9 +43,10 @@ def runs(project):
 def get(client_of, member, project, runs):
     """Return a function from a widget's kind and path to the text of a part of it."""
 
-    def get(kind, path, part="body", **query):
+    def get(kind, path, part="body", settings=None, **query):
         run_set = RunSet(runs=tuple(run.id for run in runs))
-        widget = Widget(id=WIDGET, kind=kind, settings={"path": path}, run_set=run_set)
+        settings = {"path": path, **(settings or {})}
+        widget = Widget(id=WIDGET, kind=kind, settings=settings, run_set=run_set)
         board = create_dashboard(
             project, uuid4().hex, Board(widgets=(widget,)), user_id=member.user_id
         )
@@ -115,3 +116,22 @@ def test_histograms_are_drawn_for_the_runs_that_have_some(get):
     assert "data-figure-url" in get("histograms", "weights")
     assert '"heatmap"' in get("histograms", "weights", part="figure")
     assert "No run has histograms at “said”." in get("histograms", "said")
+
+
+def test_histograms_are_ridges_if_the_widget_says_so(get):
+    figure = get("histograms", "weights", part="figure", settings={"view": "ridges"})
+
+    assert '"heatmap"' not in figure
+    assert '"fill":"toself"' in figure
+
+
+def test_the_charts_of_a_run_draw_ridges_on_request(client_of, member, runs):
+    address = f"/runs/{runs[0].id}/figures/histograms?path=weights"
+    members = client_of(member)
+
+    assert '"heatmap"' in members.get(address).content.decode()
+    assert '"toself"' in members.get(f"{address}&ridges=1").content.decode()
+    assert (
+        'data-option="ridges"'
+        in members.get(f"/runs/{runs[0].id}/charts").content.decode()
+    )
