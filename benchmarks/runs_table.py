@@ -69,7 +69,7 @@ from tracker.actions.access import make_token  # noqa: E402
 from tracker.actor import Scope  # noqa: E402
 from tracker.models import Attribute, Kind, Member, Project, Role, User  # noqa: E402
 from tracker.queries.run_query.parser import MAX_CONDITIONS, parse  # noqa: E402
-from tracker.queries.runs.filters import RunFilter  # noqa: E402
+from tracker.queries.runs.filter.filters import RunFilter  # noqa: E402
 from tracker.queries.runs.groups import run_groups  # noqa: E402
 from tracker.series.summary import add_to_summaries  # noqa: E402
 

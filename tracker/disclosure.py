@@ -29,7 +29,7 @@ from tracker.queries.run.neighbors import Neighbors
 from tracker.queries.run.notes import Note
 from tracker.queries.run.run import RunOverview, StageRow
 from tracker.queries.run.source import CapturedSource
-from tracker.queries.runs.fields import MADE_BY
+from tracker.queries.runs.filter.fields import MADE_BY
 
 MEASURED: Final = frozenset({Kind.FLOAT_SERIES, Kind.HISTOGRAM_SERIES})
 STORED: Final = frozenset({Kind.FILE, Kind.IMAGE_SERIES, Kind.FILE_SERIES})

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.run.run import silent_for
 from tracker.queries.runs.columns import run_seconds
-from tracker.queries.runs.fields import FIELDS, FieldValue
+from tracker.queries.runs.filter.fields import FIELDS, FieldValue
 from web.pages.compare.cells import row_text
 from web.pages.dashboards.widget_kind import Body, Field, Kind, Scene, SeenValues
 from web.pages.runs.fields import LABELS, field_of, field_text, path_of

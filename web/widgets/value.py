@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.runs.column_keys import NUMBERS_OF_RUN
-from tracker.queries.runs.fields import FieldValue
+from tracker.queries.runs.filter.fields import FieldValue
 from web.pages.compare.cells import change_between
 from web.pages.dashboards.widget_kind import (
     WITHHELD,

@@ -30,7 +30,7 @@ from tracker.integrity.repair import repair
 from tracker.integrity.run import RunWalk, Seen
 from tracker.models import Finding, Gathered, Run
 from tracker.queries.diagnoses.diagnoses import main_findings
-from tracker.queries.runs.filters import RunFilter
+from tracker.queries.runs.filter.filters import RunFilter
 from tracker.queries.runs.order import read_order
 from tracker.queries.runs.table import runs_page
 from tracker.series.compaction import compact_run

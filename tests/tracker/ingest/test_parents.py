@@ -14,7 +14,7 @@ from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.purging import purge_run
 from tracker.ingest.write import store_batch
 from tracker.models import Reopening, Run, State
-from tracker.queries.runs.filters import Found, RunFilter, read_query
+from tracker.queries.runs.filter.filters import Found, RunFilter, read_query
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 

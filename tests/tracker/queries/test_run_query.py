@@ -35,8 +35,14 @@ from tracker.queries.run_query.tree import (
     Negation,
     Number,
 )
-from tracker.queries.runs import filters, pages
-from tracker.queries.runs.filters import Found, InvalidQuery, RunFilter, read_query
+from tracker.queries.runs import pages
+from tracker.queries.runs.filter import filters
+from tracker.queries.runs.filter.filters import (
+    Found,
+    InvalidQuery,
+    RunFilter,
+    read_query,
+)
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.table import runs_page
 from tracker.series.compaction import compact_run

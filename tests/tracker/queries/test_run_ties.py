@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.tracker.queries.ledgers import add_ledger
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run, Stage, State
-from tracker.queries.runs.filters import RunFilter, read_query
+from tracker.queries.runs.filter.filters import RunFilter, read_query
 from tracker.queries.runs.order import COLUMNS, read_order
 from tracker.queries.runs.table import runs_in_order, runs_page
 

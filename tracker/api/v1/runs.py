@@ -36,7 +36,7 @@ from tracker.queries.run.family import ForkPoint, children_of, fork_point_of, pa
 from tracker.queries.run.paths import paths_beginning
 from tracker.queries.run.run import ProcessRow, RunOverview, StageRow, run_overview
 from tracker.queries.runs.column_keys import OF_RUN
-from tracker.queries.runs.filters import RunFilter, read_query
+from tracker.queries.runs.filter.filters import RunFilter, read_query
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.table import RunRow, runs_page, values_of_runs
 

@@ -13,7 +13,7 @@ from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.run.attributes import AttributeRow, Seen, attribute_values
 from tracker.queries.run.namespaces import MONITORING, namespace
 from tracker.queries.runs.columns import holds
-from tracker.queries.runs.filters import Found, RunFilter
+from tracker.queries.runs.filter.filters import Found, RunFilter
 
 # Maximum number of compared runs. Their ids take 3.7 kB of a URL; servers and proxies
 # commonly accept 8 kB.

@@ -18,8 +18,8 @@ from tracker.queries.run.attributes import (
     attribute_values,
 )
 from tracker.queries.run.namespaces import MONITORING, PARAMS
-from tracker.queries.runs.fields import FIELDS, MADE_BY, field_values
-from tracker.queries.runs.filters import Found, RunFilter, read_query
+from tracker.queries.runs.filter.fields import FIELDS, MADE_BY, field_values
+from tracker.queries.runs.filter.filters import Found, RunFilter, read_query
 from tracker.queries.series.metrics import importance, quality_rank
 
 # Maximum number of other runs shown next to the chosen ones, the newest first.

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import F
 
 from tracker.models import Run
-from tracker.queries.runs.filters import Found, RunFilter
+from tracker.queries.runs.filter.filters import Found, RunFilter
 
 FIRST_STARTED = (F("started_at").asc(nulls_last=True), "created_at", "id")
 

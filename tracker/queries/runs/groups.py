@@ -29,9 +29,9 @@ from tracker.queries.run_query.writer import (
 )
 from tracker.queries.runs.column_keys import NUMBERS_OF_RUN, PATH_MARK, of_attribute
 from tracker.queries.runs.columns import duration_seconds, wall_seconds
-from tracker.queries.runs.comparisons import SUMMARY_COLUMNS
-from tracker.queries.runs.conditions import SHORT_TEXT
-from tracker.queries.runs.filters import Found, RunFilter, is_searchable
+from tracker.queries.runs.filter.comparisons import SUMMARY_COLUMNS
+from tracker.queries.runs.filter.conditions import SHORT_TEXT
+from tracker.queries.runs.filter.filters import Found, RunFilter, is_searchable
 from tracker.queries.runs.group_numbers import (
     Combined,
     GroupValue,

@@ -27,9 +27,9 @@ from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries.runs import summaries
 from tracker.queries.runs.column_keys import of_attribute
 from tracker.queries.runs.columns import duration_seconds, wall_seconds
-from tracker.queries.runs.comparisons import SUMMARY_COLUMNS
-from tracker.queries.runs.conditions import LONG_TEXT, SHORT_TEXT
-from tracker.queries.runs.filters import Found, is_searchable
+from tracker.queries.runs.filter.comparisons import SUMMARY_COLUMNS
+from tracker.queries.runs.filter.conditions import LONG_TEXT, SHORT_TEXT
+from tracker.queries.runs.filter.filters import Found, is_searchable
 from tracker.queries.runs.segments import Segment
 
 # Each further order may need a lookup for every run that is equal so far.

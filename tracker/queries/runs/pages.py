@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
 
-from tracker.queries.runs.conditions import paths_in
-from tracker.queries.runs.filters import Found
+from tracker.queries.runs.filter.conditions import paths_in
+from tracker.queries.runs.filter.filters import Found
 from tracker.queries.runs.order import RunOrder, segments_of
 from tracker.queries.runs.planner import Planner
 from tracker.queries.runs.segments import Place, places_after, places_from

@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from tracker.errors import InvalidInput
 from tracker.queries.run_query.tree import Both
-from tracker.queries.runs.filters import RunFilter, read_query
+from tracker.queries.runs.filter.filters import RunFilter, read_query
 from tracker.queries.runs.order import RunOrder, read_order
 
 # Maximum nesting of groups; each level adds a condition.

@@ -15,7 +15,7 @@ from tracker.errors import InvalidInput
 from tracker.models import Project, Run, SavedView, State
 from tracker.queries.run.run import may_go_on, may_resume
 from tracker.queries.runs.columns import each_of
-from tracker.queries.runs.filters import Found, RunFilter, read_query
+from tracker.queries.runs.filter.filters import Found, RunFilter, read_query
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.pages import Stretch, places_of_page
 from tracker.queries.runs.planner import planner

@@ -23,7 +23,7 @@ from tracker.queries.runs.cells import Cell, read_cells
 from tracker.queries.runs.column_keys import OfAttribute, of_attribute
 from tracker.queries.runs.columns import each_of, run_seconds, run_wall_seconds
 from tracker.queries.runs.cursor import cursor_at, place_of
-from tracker.queries.runs.filters import Found, RunFilter
+from tracker.queries.runs.filter.filters import Found, RunFilter
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.pages import Stretch, places_of_page
 from tracker.queries.runs.planner import planner

@@ -21,7 +21,7 @@ from tracker.queries.compare.values import (
     read_columns,
 )
 from tracker.queries.run.run import may_go_on
-from tracker.queries.runs.filters import InvalidQuery
+from tracker.queries.runs.filter.filters import InvalidQuery
 from web.figures.scatter import Dimension, ScatterRun, scatter_figure
 from web.pages.charts.figures import figure_response
 from web.pages.compare.frame import ComparedRun, Comparison, named_in, read_comparison

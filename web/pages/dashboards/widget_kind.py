@@ -15,7 +15,7 @@ from tracker.boards.board import RunSet, Widget, checked
 from tracker.disclosure import seen_attributes, sees_field
 from tracker.errors import InvalidInput
 from tracker.queries.run.attributes import AttributeRow, attribute_values
-from tracker.queries.runs.fields import FieldValue, field_values
+from tracker.queries.runs.filter.fields import FieldValue, field_values
 from tracker.queries.runs.run_sets import ShownRuns
 from web.figures.traces import Figure
 from web.pages.charts.chart_options import ChartOptions

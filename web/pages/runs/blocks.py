@@ -21,7 +21,7 @@ from tracker.queries.runs.column_keys import (
     SHOWN_LAST,
     of_attribute,
 )
-from tracker.queries.runs.filters import InvalidPattern, InvalidQuery
+from tracker.queries.runs.filter.filters import InvalidPattern, InvalidQuery
 from tracker.queries.runs.groups import GROUPS_SHOWN, RunGroup, RunGroups, run_groups
 from tracker.queries.runs.nesting import (
     child_counts,

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from tracker.queries.runs.filters import Found
+from tracker.queries.runs.filter.filters import Found
 from web.pages.charts.compared_charts import listed_charts
 from web.pages.charts.panels import panels_context
 from web.pages.compare.frame import Comparison, read_comparison

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext
 
-from tracker.queries.runs.fields import FIELDS, FieldValue
+from tracker.queries.runs.filter.fields import FIELDS, FieldValue
 from web.templatetags.format import UNKNOWN, duration, number, percent
 from web.texts import gettext_lazy
 

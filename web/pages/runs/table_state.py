@@ -13,7 +13,7 @@ from django.http import QueryDict
 
 from tracker.errors import InvalidInput
 from tracker.queries.runs.column_keys import OF_RUN, of_attribute
-from tracker.queries.runs.filters import RunFilter, is_searchable
+from tracker.queries.runs.filter.filters import RunFilter, is_searchable
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.requested import read_runs
 from web.pages.charts.arrangement import read_arrangement

@@ -22,8 +22,8 @@ from tracker.queries.compare.values import (
     newest_others,
     read_columns,
 )
-from tracker.queries.runs.fields import FIELDS
-from tracker.queries.runs.filters import InvalidQuery
+from tracker.queries.runs.filter.fields import FIELDS
+from tracker.queries.runs.filter.filters import InvalidQuery
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -8,7 +8,7 @@ from tracker.models import Run
 from tracker.queries.hardware.gpu_hours import total_hours
 from tracker.queries.hardware.gpu_time import gpu_times
 from tracker.queries.runs.column_keys import OF_RUN
-from tracker.queries.runs.filters import RunFilter
+from tracker.queries.runs.filter.filters import RunFilter
 from tracker.queries.runs.order import read_order
 from tracker.queries.runs.table import runs_page
 

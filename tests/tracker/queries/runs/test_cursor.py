@@ -10,8 +10,9 @@ from tests.builders import make_project, make_run, write_tags, write_values
 from tracker.api.params import LONGEST_CURSOR
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
-from tracker.queries.runs import filters, pages
-from tracker.queries.runs.filters import RunFilter, read_query
+from tracker.queries.runs import pages
+from tracker.queries.runs.filter import filters
+from tracker.queries.runs.filter.filters import RunFilter, read_query
 from tracker.queries.runs.order import COLUMNS, RunOrder
 from tracker.queries.runs.table import runs_page
 

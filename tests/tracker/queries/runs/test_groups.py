@@ -22,7 +22,7 @@ from tracker.models import Attribute, Run, State
 from tracker.queries.run_query.parser import MAX_CHARACTERS
 from tracker.queries.runs import groups as queries
 from tracker.queries.runs.column_keys import NUMBERS_OF_RUN
-from tracker.queries.runs.filters import RunFilter, read_query
+from tracker.queries.runs.filter.filters import RunFilter, read_query
 from tracker.queries.runs.groups import OTHER, RunGroup, run_groups
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.table import runs_page

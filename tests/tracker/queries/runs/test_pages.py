@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.builders import make_project
 from tracker.models import Attribute, Kind, Run
-from tracker.queries.runs import filters, pages
-from tracker.queries.runs.filters import RunFilter, read_query
+from tracker.queries.runs import pages
+from tracker.queries.runs.filter import filters
+from tracker.queries.runs.filter.filters import RunFilter, read_query
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.table import RunsPage, runs_page
 

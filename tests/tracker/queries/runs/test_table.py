@@ -25,7 +25,7 @@ from tracker.actions.run_summaries import (
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Finding, Kind, Run, Stage, State
 from tracker.queries.runs.column_keys import OF_RUN
-from tracker.queries.runs.filters import InvalidPattern, RunFilter
+from tracker.queries.runs.filter.filters import InvalidPattern, RunFilter
 from tracker.queries.runs.newest_runs import changed_params, metric_paths
 from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.table import runs_page

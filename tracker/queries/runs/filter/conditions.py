@@ -52,7 +52,6 @@ from tracker.queries.run_query.tree import (
     Tree,
 )
 from tracker.queries.runs import summaries
-from tracker.queries.runs.arithmetic import computed_rows
 from tracker.queries.runs.columns import (
     AnyItem,
     any_item_holds,
@@ -60,8 +59,9 @@ from tracker.queries.runs.columns import (
     holds,
     wall_seconds,
 )
-from tracker.queries.runs.comparisons import SUMMARY_COLUMNS, compared_with
-from tracker.queries.runs.name_patterns import name_matches
+from tracker.queries.runs.filter.arithmetic import computed_rows
+from tracker.queries.runs.filter.comparisons import SUMMARY_COLUMNS, compared_with
+from tracker.queries.runs.filter.name_patterns import name_matches
 
 RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "name": lambda: F("name"),

@@ -29,7 +29,8 @@ from tracker.queries.run_query.tree import (
     Tree,
 )
 from tracker.queries.runs.columns import each_of
-from tracker.queries.runs.conditions import (
+from tracker.queries.runs.counts import run_count
+from tracker.queries.runs.filter.conditions import (
     each_run_where,
     gathered_where,
     is_led_by_gathered,
@@ -37,7 +38,6 @@ from tracker.queries.runs.conditions import (
     of_runs_where,
     runs_where,
 )
-from tracker.queries.runs.counts import run_count
 from tracker.queries.runs.packed import PackedIds, packed_bytes, uuids_in
 from tracker.texts import is_storable
 

@@ -28,7 +28,7 @@ from tracker.queries.run_query.tree import (
     Number,
     Term,
 )
-from tracker.queries.runs.comparisons import SUMMARY_COLUMNS, compared
+from tracker.queries.runs.filter.comparisons import SUMMARY_COLUMNS, compared
 
 Names = dict[AttributeField, str]
 
