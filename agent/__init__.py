@@ -25,12 +25,12 @@ from seamark.errors import (
     TypeConflict,
     UnsupportedValue,
 )
-from seamark.recording.curves import confusion_matrix, pr_curve, roc_curve
 from seamark.recording.file_contents import File
-from seamark.recording.histogram import Histogram
-from seamark.recording.media import Html, Image
-from seamark.recording.sounds import Audio, Video
-from seamark.recording.tables import Table
+from seamark.recording.media.curves import confusion_matrix, pr_curve, roc_curve
+from seamark.recording.media.histogram import Histogram
+from seamark.recording.media.media import Html, Image
+from seamark.recording.media.sounds import Audio, Video
+from seamark.recording.media.tables import Table
 from seamark.run import Run
 
 __all__ = [

@@ -25,8 +25,8 @@ from seamark.importers.tensorboard import (
 )
 from seamark.lifecycle.background import Background
 from seamark.recording.attributes import Recorder
-from seamark.recording.histogram import Histogram
-from seamark.recording.media import Image
+from seamark.recording.media.histogram import Histogram
+from seamark.recording.media.media import Image
 from seamark.user_warnings import Notices
 
 _INTERVAL_SECONDS = 1.0

@@ -20,8 +20,8 @@ from seamark.frameworks.guarded import guarded
 from seamark.frameworks.plain_values import plain_value
 from seamark.frameworks.runs import run_for
 from seamark.frameworks.sklearn_evaluation import evaluate
-from seamark.recording.histogram import Histogram
-from seamark.recording.tables import Table
+from seamark.recording.media.histogram import Histogram
+from seamark.recording.media.tables import Table
 from seamark.run import Run
 
 _SEARCH = "search"

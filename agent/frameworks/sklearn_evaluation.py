@@ -10,9 +10,9 @@ from typing import Any
 from sklearn import metrics
 from sklearn.base import is_classifier, is_regressor
 
-from seamark.recording.curves import confusion_matrix, pr_curve, roc_curve
 from seamark.recording.file_contents import PLOTLY, File
-from seamark.recording.histogram import Histogram
+from seamark.recording.media.curves import confusion_matrix, pr_curve, roc_curve
+from seamark.recording.media.histogram import Histogram
 
 _MAX_FEATURES = 30  # in the figure
 _MAX_PREDICTIONS = 2_000  # in the figure

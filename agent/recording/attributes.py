@@ -12,7 +12,7 @@ from seamark.errors import AgentError, NotStored, UnsupportedValue
 from seamark.path import clean_path
 from seamark.queue.buffer import Change, Rewind, SetValue
 from seamark.recording.file_contents import Job, is_content, to_content
-from seamark.recording.histogram import Histogram
+from seamark.recording.media.histogram import Histogram
 from seamark.recording.nested import flatten
 from seamark.recording.path_types import Kind
 from seamark.recording.series import SeriesRecorder

@@ -28,7 +28,7 @@ from seamark.recording.duck_types import (
     is_plotly_figure,
     is_table,
 )
-from seamark.recording.images import Encoder, picture_of_array, picture_of_image
+from seamark.recording.media.images import Encoder, picture_of_array, picture_of_image
 
 PNG = "image/png"
 PLOTLY = "application/vnd.plotly.v1+json"

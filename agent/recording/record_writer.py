@@ -9,8 +9,8 @@ from seamark.queue.buffer import Buffer
 from seamark.recording.duck_types import is_picture, is_plotly_figure
 from seamark.recording.file_contents import Content, Job, Place, to_content
 from seamark.recording.file_jobs import FileJobs
-from seamark.recording.images import picture_of_mask
-from seamark.recording.media import Image, Media, media_of
+from seamark.recording.media.images import picture_of_mask
+from seamark.recording.media.media import Image, Media, media_of
 from seamark.recording.path_types import Kind, Kinds
 from seamark.recording.records import FILE, IMAGE, RECORDED, Recorded, Records
 from seamark.user_warnings import Notices

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from seamark.errors import shown
 from seamark.queue.layouts import MEASURED
-from seamark.recording.histogram import Histogram
+from seamark.recording.media.histogram import Histogram
 from seamark.recording.values import LONGEST_TEXT
 from seamark.user_warnings import Notices
 

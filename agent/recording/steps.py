@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from seamark.lifecycle.background import importing
 from seamark.recording.attributes import Recorder
-from seamark.recording.datasets import find_data_folder
 from seamark.recording.device_times import DeviceTimes
+from seamark.recording.media.datasets import find_data_folder
 
 if TYPE_CHECKING:
     from seamark.frameworks.torch_loop import TorchLoop

@@ -11,7 +11,8 @@ import agent
 from seamark import path
 from seamark.errors import InvalidSetting
 from seamark.messages import Origin, open_spool, set_value
-from seamark.recording import file_contents, histogram, path_types, tags, values
+from seamark.recording import file_contents, path_types, tags, values
+from seamark.recording.media import histogram
 from seamark.settings import read_settings
 from tests.agent.queue.test_spool import ORIGIN
 from tracker.ingest.limits import LIMITS

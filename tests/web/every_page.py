@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from seamark.recording.png import to_png
+from seamark.recording.media.png import to_png
 from tests.builders import (
     browser_of,
     make_project,

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 
 import pytest
 
-from seamark.recording.png import to_png
+from seamark.recording.media.png import to_png
 from tests.builders import (
     START,
     Process,

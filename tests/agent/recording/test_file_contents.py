@@ -12,7 +12,7 @@ import pytest
 
 from seamark.errors import UnsupportedValue
 from seamark.recording.file_contents import PLOTLY, PNG, File, to_content
-from seamark.recording.png import to_png
+from seamark.recording.media.png import to_png
 
 
 def content(value, fallback="picture", **options):

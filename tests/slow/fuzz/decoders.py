@@ -23,7 +23,7 @@ from seamark.queue.recovery import Left
 from seamark.queue.ring import DEFINITIONS, OVERHANG_BYTES, ROWS, Ring, ring_bytes_with
 from seamark.queue.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
 from seamark.queue.spool_reader import SpoolReader, find_spools
-from seamark.recording.histogram import Histogram
+from seamark.recording.media.histogram import Histogram
 from tests.slow.fuzz.wrappings import FRAMES, GZIP, NOTHING, SEAL, Wrapping
 from tests.tracker.records.examples import records
 from tracker.api.bodies import SMALLEST_PIECE_BYTES, UNPACK, ZSTD_LARGEST_RATIO

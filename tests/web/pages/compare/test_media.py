@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from seamark.recording.png import to_png
+from seamark.recording.media.png import to_png
 from tests.builders import browser_of, make_run, records_message, write, write_series
 from tests.tracker.api.v1.test_files import add, deliver
 from tests.web.pages.run_files.test_media import WAV, reference

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from seamark.recording.png import to_png
+from seamark.recording.media.png import to_png
 from tests.builders import Process, make_project, make_run, records_message, write
 from tests.tracker.api.v1.test_files import add, deliver, file_message
 from tracker.queries.run.files import every_file

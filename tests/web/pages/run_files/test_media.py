@@ -9,7 +9,7 @@ import struct
 
 import pytest
 
-from seamark.recording.png import to_png
+from seamark.recording.media.png import to_png
 from tests.builders import (
     browser_of,
     make_project,

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from seamark.errors import AgentError, UnsupportedValue
 from seamark.recording.duck_types import can, is_array, is_picture
 from seamark.recording.file_contents import File, to_content
-from seamark.recording.images import Encoder
-from seamark.recording.media import Media
+from seamark.recording.media.images import Encoder
+from seamark.recording.media.media import Media
 
 TABLE = "application/vnd.seamark.table+json"
 MAX_ROWS = 10_000

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import agent
-from seamark.recording.curves import MAX_POINTS
 from seamark.recording.file_contents import PLOTLY, to_content
+from seamark.recording.media.curves import MAX_POINTS
 from tests.agent.conftest import wait_until
-from tests.agent.recording.test_media import records
+from tests.agent.recording.media.test_media import records
 from web.pages.run_files.previews import figure
 
 # From the documentation of scikit-learn: an area of 0.75, an average precision of 0.83.

@@ -10,8 +10,8 @@ from typing import Any
 
 from seamark.errors import UnsupportedValue
 from seamark.recording.duck_types import can
-from seamark.recording.images import Encoder, animation_of_array
-from seamark.recording.media import Media
+from seamark.recording.media.images import Encoder, animation_of_array
+from seamark.recording.media.media import Media
 
 MAX_CHANNELS = 8
 MAX_SAMPLE_RATE = 384_000

@@ -16,8 +16,8 @@ from typing import Any
 from seamark.errors import AgentError, UnsupportedValue
 from seamark.recording.duck_types import can, list_of
 from seamark.recording.file_contents import PLOTLY
-from seamark.recording.images import Encoder
-from seamark.recording.media import Media
+from seamark.recording.media.images import Encoder
+from seamark.recording.media.media import Media
 
 MAX_SAMPLES = 1_000_000
 MAX_CLASSES = 200

@@ -11,7 +11,7 @@ from typing import Any
 from seamark.errors import AgentError, UnsupportedValue
 from seamark.recording.duck_types import is_array
 from seamark.recording.file_contents import File
-from seamark.recording.images import Encoder
+from seamark.recording.media.images import Encoder
 
 MAX_BOXES = 200
 LONGEST_CAPTION = 1_000  # characters

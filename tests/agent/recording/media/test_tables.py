@@ -12,9 +12,9 @@ from PIL import Image
 
 import agent
 from seamark.recording.file_contents import to_content
-from seamark.recording.tables import MAX_IMAGES, MAX_ROWS
+from seamark.recording.media.tables import MAX_IMAGES, MAX_ROWS
 from tests.agent.conftest import wait_until
-from tests.agent.recording.test_media import records
+from tests.agent.recording.media.test_media import records
 
 
 def content(*arguments, **options):

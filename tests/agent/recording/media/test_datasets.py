@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from seamark.recording.datasets import find_data_folder
+from seamark.recording.media.datasets import find_data_folder
 
 
 class Holds:

@@ -12,7 +12,7 @@ from PIL import Image
 import agent
 from seamark.recording.file_contents import to_content
 from tests.agent.conftest import wait_until
-from tests.agent.recording.test_media import records
+from tests.agent.recording.media.test_media import records
 
 
 def content(value):

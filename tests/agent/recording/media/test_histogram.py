@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agent
-from seamark.recording.histogram import MAX_BINS
+from seamark.recording.media.histogram import MAX_BINS
 
 
 def decoded(histogram):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from seamark.errors import UnsupportedValue
 from seamark.recording.duck_types import can
-from seamark.recording.png import COLOURS, to_animation, to_png
+from seamark.recording.media.png import COLOURS, to_animation, to_png
 
 _WHITE = 255
 _MAX_VIDEO_BYTES = 64 * 1024 * 1024
