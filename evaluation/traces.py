@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seamark.commands.import_trace import read_trace
+from seamark.commands.importing.trace import read_trace
 from seamark.importers.problems import Problems
 from seamark.importers.trace import Trace
 from seamark.importers.trace_facts import MEASURED, base_microseconds, facts_of

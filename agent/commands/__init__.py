@@ -12,9 +12,6 @@ from seamark.commands import (
     completion,
     doctor,
     export,
-    import_nvidia_smi,
-    import_trace,
-    import_wandb,
     login,
     logout,
     ls,
@@ -25,6 +22,7 @@ from seamark.commands import (
     up,
     watch,
 )
+from seamark.commands.importing import nvidia_smi, trace, wandb
 from seamark.commands.output import MISUSED, Refusal, print_json_rows, tell
 from seamark.commands.parsing import Command, parse
 from seamark.errors import AgentError, CannotRead, InvalidSetting
@@ -41,9 +39,9 @@ COMMANDS: dict[str, Command] = {
     "doctor": doctor,
     "ls": ls,
     "export": export,
-    "import nvidia-smi": import_nvidia_smi,
-    "import trace": import_trace,
-    "import wandb": import_wandb,
+    "import nvidia-smi": nvidia_smi,
+    "import trace": trace,
+    "import wandb": wandb,
     "completion": completion,
 }
 # Exit codes besides 0, 1 and those of a program; docs/commands.md lists all.

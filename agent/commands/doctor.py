@@ -10,9 +10,11 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from seamark.commands.checks import Finding, State
-from seamark.commands.import_checks import look_at_import
-from seamark.commands.machine_checks import look_at_machine
+from seamark.commands.checks.imports import look_at_import
+from seamark.commands.checks.machine import look_at_machine
+from seamark.commands.checks.queues import look_at_spools
+from seamark.commands.checks.results import Finding, State
+from seamark.commands.checks.server import look_at_server
 from seamark.commands.output import (
     broken,
     clean,
@@ -22,8 +24,6 @@ from seamark.commands.output import (
     say,
     terminal_width,
 )
-from seamark.commands.server_checks import look_at_server
-from seamark.commands.spool_checks import look_at_spools
 from seamark.servers import Environment
 
 HELP = "find problems that keep data from arriving"

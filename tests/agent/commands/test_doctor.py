@@ -169,7 +169,7 @@ def test_a_spool_folder_that_cannot_be_written_is_a_problem(
 def test_a_network_file_system_and_scarce_memory_are_noted(doctor, known, monkeypatch):
     on_network = Mount("/home", "nfs4", "0:40", "server:/home")
     monkeypatch.setattr(
-        "seamark.commands.spool_checks.mount_below", lambda _: on_network
+        "seamark.commands.checks.queues.mount_below", lambda _: on_network
     )
     monkeypatch.setattr(ring, "_SMALLEST_PART", 10**9)
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from seamark.commands import import_files, main
-from seamark.commands.import_files import Imported, Importer, settings_of
+from seamark.commands import main
+from seamark.commands.importing import files
+from seamark.commands.importing.files import Imported, Importer, settings_of
 from seamark.importers.reading import Reading
 from seamark.queue.spool_reader import find_spools
 from tests.agent.commands.site import TOKEN, Site
@@ -171,7 +172,7 @@ def test_that_nobody_says_whether_it_was_imported_before_is_told(
     monkeypatch.setenv("SEAMARK_TOKEN", token)
     monkeypatch.setenv("SEAMARK_EXIT_SECONDS", "0")
     # It answers questions, and takes no points.
-    monkeypatch.setattr(import_files, "_DELIVERY_SECONDS", 0.0)
+    monkeypatch.setattr(files, "_DELIVERY_SECONDS", 0.0)
 
     main(["import", "nvidia-smi", str(log), "--project", "p", "--run", "r"])
 

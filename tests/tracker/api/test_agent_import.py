@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seamark.commands import COMMANDS, main
-from seamark.commands.import_files import Imported, Importer, marks_of, settings_of
+from seamark.commands.importing.files import Imported, Importer, marks_of, settings_of
 from seamark.commands.parsing import parse
 from seamark.importers.reading import Reading
 from tests.builders import make_member, make_project

@@ -8,7 +8,7 @@ import time
 import pynvml
 import pytest
 
-from seamark.commands.machine_checks import look_at_machine
+from seamark.commands.checks.machine import look_at_machine
 from seamark.probes.logbook import Logbook
 from seamark.probes.nvidia.gpu import Gpu
 from seamark.probes.nvidia.nvml import NvmlProbe

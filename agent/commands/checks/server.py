@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
-from seamark.commands.checks import Finding, fine, note, problem
+from seamark.commands.checks.results import Finding, fine, note, problem
 from seamark.commands.login import (
     KEYS_PAGE,
     MAY_WRITE,

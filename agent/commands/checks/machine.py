@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import psutil
 
-from seamark.commands.checks import Finding, fine, note
+from seamark.commands.checks.results import Finding, fine, note
 from seamark.probes.nvidia.nvml import NvmlProbe
 from seamark.probes.probe import ProbeUnavailable
 from seamark.servers import Environment

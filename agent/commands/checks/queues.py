@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from seamark.commands.checks import Finding, fine, note, problem
+from seamark.commands.checks.results import Finding, fine, note, problem
 from seamark.commands.output import counted
 from seamark.commands.status import Waiting, find_waiting
 from seamark.queue.mounts import mount_below

@@ -7,7 +7,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 import seamark
-from seamark.commands.checks import Finding, fine, note
+from seamark.commands.checks.results import Finding, fine, note
 from seamark.servers import Environment
 
 _SDK = Path(seamark.__file__)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 
-from seamark.commands.import_files import (
+from seamark.commands.importing.files import (
     Imported,
     Importer,
     add_files,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seamark.commands.import_files import (
+from seamark.commands.importing.files import (
     Imported,
     Importer,
     add_files,

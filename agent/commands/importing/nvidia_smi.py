@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from seamark.commands.import_files import (
+from seamark.commands.importing.files import (
     Imported,
     Importer,
     add_files,
