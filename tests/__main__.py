@@ -3,7 +3,7 @@
 Without arguments: the checks and the fast tests, on SQLite, and on PostgreSQL where the two
 databases differ. `--slow` runs the rest: browsers, real processes, kills, fuzzing, and the
 other fast tests of stored data on PostgreSQL. `--coverage` measures either. `--frameworks` runs the tests
-against PyTorch and other frameworks in an environment of their own. Other arguments are
+against PyTorch and other frameworks in a separate environment. Other arguments are
 passed to pytest.
 """
 
@@ -73,7 +73,7 @@ SLOW_ON_POSTGRESQL = (
 )
 SLOW_FOLDER = ROOT / "tests/slow"
 # The slow suite runs failed tests again, once and alone, and reports those that pass as flaky.
-# More failures than this are no coincidence.
+# With more failures, they are not flaky.
 MAX_RERUNS = 10
 FRAMEWORKS = "--frameworks"
 # Several hundred megabytes; gigabytes with CUDA.

@@ -19,7 +19,7 @@ from tracker.ingest.opening import from_microseconds
 from tracker.ingest.write import Receipt, store_batch
 from tracker.models import Member, Project, Role, Run, Spool, State, User, Workspace
 
-# When the runs of tests start unless they say otherwise: microseconds since 1970.
+# Default start time of test runs, in microseconds since 1970.
 START = int(datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()) * 1_000_000
 SECOND = 1_000_000
 
@@ -67,7 +67,7 @@ def records_message(
     steps: Sequence[float] | np.ndarray | None = None,
     times: Sequence[int] | np.ndarray | None = None,
 ) -> Message:
-    """One record a second from START on, at steps 0, 1, 2, … unless told otherwise."""
+    """Write one record per second from START on, by default at steps 0, 1, 2, …"""
     data = [each.encode() if isinstance(each, str) else each for each in values]
     numbers = np.arange(len(data))
     return {
@@ -90,7 +90,7 @@ def points_message(
     steps: Sequence[float] | np.ndarray | None = None,
     times: Sequence[int] | np.ndarray | None = None,
 ) -> Message:
-    """One point a second from START on, at steps 0, 1, 2, … unless told otherwise."""
+    """Write one point per second from START on, by default at steps 0, 1, 2, …"""
     columns = np.asarray(values, dtype="<f8")
     numbers = np.arange(len(columns))
     return {
@@ -118,7 +118,7 @@ def close_message(state: str = "finished", *, failure: str = "", time: int) -> M
 def make_member(
     name: str = "ada", role: str = Role.OWNER, *, workspace: Workspace | None = None
 ) -> Member:
-    """A person with a role, in a workspace of their own unless one is given."""
+    """Create a user with a role, by default in a new workspace."""
     if workspace is None:
         workspace = Workspace.objects.create(name=f"{name}'s", slug=f"{name}-workspace")
     user, _ = User.objects.get_or_create(username=name)
@@ -126,14 +126,14 @@ def make_member(
 
 
 def actor_of(member: Member, scope: Scope = Scope.MANAGE) -> Actor:
-    """What a new token of this member makes: one workspace, one scope."""
+    """Return the actor of a new API key of this member: one workspace, one scope."""
     actor = authenticate(make_token(member, "test", scope))
     assert actor is not None
     return actor
 
 
 def browser_of(member: Member) -> Actor:
-    """What a browser session of this member would make: all their workspaces."""
+    """Return the actor of a browser session of this member: all their workspaces."""
     return Actor(member.user_id)
 
 
@@ -150,7 +150,7 @@ def make_run(
     started_at: int = START,
     failure: str = "",
 ) -> Run:
-    """A run of one stage with one process, in the given state."""
+    """Create a run with one stage and one process, in the given state."""
     process = Process(project, name, stage=stage, time=started_at)
     closing = _closing(state, failure=failure, time=started_at)
     process.send([process.opening], *closing)
@@ -169,7 +169,7 @@ def write_series(
     stage: str = "train",
     rank: int = 0,
 ) -> None:
-    """Log a series from a process of its own; the run's state stays what it was."""
+    """Log a series from a separate process; the run's state does not change."""
     message = points_message(path, values, steps=steps, times=times)
     write(run, [message], stage=stage, rank=rank)
 
@@ -177,7 +177,7 @@ def write_series(
 def write_values(
     run: Run, values: Mapping[str, object], *, stage: str = "train", rank: int = 0
 ) -> None:
-    """Set attributes; datetimes, integers, texts and lists of strings are kept so."""
+    """Set attributes; datetimes, integers, texts and lists of strings keep their type."""
     messages = [set_message(path, value) for path, value in values.items()]
     write(run, messages, stage=stage, rank=rank)
 
@@ -189,14 +189,14 @@ def write_tags(run: Run, *tags: str, stage: str = "train") -> None:
 def write(
     run: Run, messages: Sequence[Message], *, stage: str = "train", rank: int = 0
 ) -> None:
-    """Send messages from a process of its own; none may be refused.
+    """Send messages from a separate process; fails if one is rejected.
 
-    All of it in one batch, as of a short script: each costs as much as a small page.
+    Sends one batch, as a short script does, because each batch is expensive.
     """
     run.refresh_from_db()
     state, time = run.state, _end_of(messages)
     process = Process(run.project, run.name, stage=stage, rank=rank)
-    # Otherwise it would begin another run where this one has ended.
+    # Otherwise it would begin another run if this one has ended.
     opening = {**process.opening, "resume": state != State.RUNNING}
     receipt = process.send([opening], messages, *_closing(state, time=time))
     assert not receipt.refused, receipt.refused
@@ -243,7 +243,7 @@ class Process:
 
 
 def _closing(state: str, *, failure: str = "", time: int) -> list[list[Message]]:
-    """What a process says last that ends in this state; of some it says nothing."""
+    """Return the last messages of a process that ends in this state."""
     if state not in (State.FINISHED, State.FAILED, State.PREEMPTED):
         return []
     return [[close_message(state, failure=failure, time=time)]]
@@ -265,7 +265,7 @@ def _writer(project: Project) -> Actor:
 
 
 def _end_of(messages: Sequence[Message]) -> int:
-    """The last time a message speaks of."""
+    """Return the last timestamp of the messages."""
     times = [
         np.frombuffer(message["times"], "<i8").max()
         for message in messages

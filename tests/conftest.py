@@ -1,4 +1,4 @@
-"""Fixtures every folder may use, and the promise that no test sees real data.
+"""Shared fixtures, and isolation of the tests from real data.
 
 Settings read the environment once, when Django loads. So this module empties it
 first, and names the settings module itself: in pyproject.toml pytest-django would load
@@ -34,7 +34,7 @@ SLOW_FOLDER = Path(__file__).parent / "slow"
 FOLDER = Path(tempfile.mkdtemp(prefix="seamark-tests-"))
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
-# Set by tests/__main__.py for the second run; never a database with somebody's data.
+# Set by tests/__main__.py for the second run; never a database with real data.
 TEST_DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "")
 
 
@@ -53,7 +53,7 @@ def isolate() -> None:
     if TEST_DATABASE_URL:
         os.environ["SEAMARK_DATABASE_URL"] = TEST_DATABASE_URL
     os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
-    # The browser tests' event loop runs in the thread that asks the database.
+    # The browser tests' event loop runs in the thread that queries the database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
 
@@ -72,7 +72,7 @@ settings.PASSWORD_HASHERS = [
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
-# On a busy machine a slow example is no fault. Whoever looks longer says how long.
+# On a busy machine a slow example is not a failure. Longer tests set a deadline.
 hypothesis.settings.register_profile(
     "patient",
     deadline=None,
@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _assets_as_served() -> Iterator[None]:
-    """Have the live server send assets as the real one does, by way of our middleware."""
+    """Have the live server send assets as the real one does, through our middleware."""
     from django.contrib.staticfiles import handlers
 
     with pytest.MonkeyPatch.context() as patch:
@@ -122,13 +122,13 @@ def _one_connection() -> None:
 
 @pytest.fixture(autouse=True)
 def _forgotten_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A test's rows are undone, and the next one's get the same ids.
+    # A test's rows are rolled back, and the next test's rows get the same ids.
     monkeypatch.setattr("tracker.series.store._overviews", Memory(2**20))
 
 
 @pytest.fixture(autouse=True)
 def _forgotten_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A test that looks no further than a status leaves its download open.
+    # A test that reads only the status leaves its download open.
     from tracker.files import downloads
 
     slots = BoundedSemaphore(downloads.DOWNLOADS_AT_ONCE)
@@ -137,7 +137,7 @@ def _forgotten_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _forgotten_recoveries(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What one test's ladders taught is not true in the next.
+    # Measured speedups of one test's ladders must not affect the next test.
     from tracker.queries.ladders import recoveries
 
     monkeypatch.setattr(recoveries, "_kept", recoveries._Kept())
@@ -170,7 +170,7 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture
 def member(db: None) -> Member:
-    """Someone with a workspace of their own."""
+    """A user with a separate workspace."""
     from tests.builders import make_member
 
     return make_member("ada")
@@ -178,7 +178,7 @@ def member(db: None) -> Member:
 
 @pytest.fixture
 def project(member: Member) -> Project:
-    """A project of hers; a module that wants another has one of its own."""
+    """A project of that user; modules may define another one."""
     from tests.builders import make_project
 
     return make_project(member)
@@ -186,7 +186,7 @@ def project(member: Member) -> Project:
 
 @pytest.fixture
 def stranger(db: None) -> Member:
-    """Someone of another workspace, who must see nothing of the member's."""
+    """A user of another workspace, who must not see the member's data."""
     from tests.builders import make_member
 
     return make_member("mallory")
@@ -194,7 +194,7 @@ def stranger(db: None) -> Member:
 
 @pytest.fixture
 def client_of() -> Callable[[Member], Client]:
-    """Return a function that gives a signed-in browser."""
+    """Return a function that creates a signed-in client."""
     from django.test import Client
 
     def sign_in(member: Member) -> Client:
@@ -207,7 +207,7 @@ def client_of() -> Callable[[Member], Client]:
 
 @pytest.fixture
 def api() -> Callable[[str], Client]:
-    """Return a function that gives a client which sends this token."""
+    """Return a function that creates a client with an API key."""
     from django.test import Client
 
     return lambda token: Client(headers={"authorization": f"Bearer {token}"})

@@ -1,4 +1,4 @@
-"""Installs packages of Debian that tests need, where that can be done."""
+"""Installs Debian packages that tests need, if possible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 
 
 def install(package: str) -> bool:
-    """Install a package; only root can, and only where there is apt."""
+    """Install a package; needs root and apt."""
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
         return False

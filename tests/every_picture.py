@@ -1,11 +1,11 @@
-"""Pictures of every page there is, and an index to look through them.
+"""Screenshots of every page, with an index.
 
 python3 manage.py screenshots --all FOLDER
 python3 manage.py screenshots --all FOLDER --only run,compare
 
-Pages come from the routes, as those of the tests that look at all of them: in projects of
-no run, of one, and of thousands, in both themes, on a wide screen and on a phone. They are
-shown by a server of their own, from a database that is thrown away.
+Pages come from the routes, as in tests/web/every_page.py: projects without runs, with one run
+and with thousands, in both themes, on a wide screen and on a phone. A separate server shows
+them from a temporary database.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ SCREENS: Mapping[str, ViewportSize] = {
     "wide": {"width": 1440, "height": 900},
     "phone": {"width": 390, "height": 844},
 }
-# A picture shows no more of a page than this; nobody looks at more of a report.
+# Maximum height of a picture.
 TALLEST = 4_000
-# Whoever needs no session is shown what strangers see.
+# Pages without a session are shown to an anonymous visitor.
 FOR_STRANGERS = ("sign-in", "join", "shared")
 WORLDS = ("empty", "one", "thousands")
 RUNS = 3_000
-# Time to draw the charts in view, and to draw them again in another theme.
+# Time to draw the visible charts, and to redraw them in another theme.
 DRAWING_MS, COLOURING_MS = 700, 250
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page of a world, on a screen and in a theme."""
+    """A page of a test database, on a screen and in a theme."""
 
     world: str
     page: str
@@ -55,7 +55,7 @@ class Picture:
 
     @property
     def file(self) -> str:
-        """Return its path below the folder: no name of a page may lead out of there."""
+        """Return its path, which is always inside the folder."""
         named = re.sub(r"[^a-z0-9]+", "-", self.page.lower()).strip("-") or "page"
         return f"{self.world}/{named}-{self.screen}-{self.theme}.png"
 
@@ -74,9 +74,9 @@ def main(arguments: Sequence[str]) -> int:
 
     from benchmarks.pages.installation import chromium, prepare, server
 
-    # Not before the arguments are read: it fills a database.
+    # Imported after the arguments are read, because it fills a database.
     prepare()
-    # Whether an address is a page is found out by asking; most are not.
+    # A request shows whether an address is a page; most are not.
     logging.disable(logging.WARNING)
     pictures: list[Picture] = []
     make = makers()
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def makers() -> dict[str, Callable[[], Things]]:
-    """Return who makes each world, by its name: each has a workspace of its own."""
+    """Return the function that fills each test database, by name."""
     # Tables can be imported once Django is set up.
     from django.db.models import F
 
@@ -111,7 +111,7 @@ def makers() -> dict[str, Callable[[], Things]]:
 
     def thousands() -> Things:
         things = make_full(make_member("cleo"))
-        # Older than those of which pages have something to show.
+        # Older than the runs that pages show.
         before = {
             name: F(name) - timedelta(days=500)
             for name in ("created_at", "started_at", "ended_at")
@@ -129,7 +129,7 @@ def makers() -> dict[str, Callable[[], Things]]:
 
 
 def addresses_of(things: Things, only: tuple[str, ...]) -> dict[str, str]:
-    """Return the addresses of pages whose names begin so, by name; all if nothing does."""
+    """Return the addresses of pages with this prefix by name; of all without a prefix."""
     from django.test import Client
 
     from tests.web.every_page import pages
@@ -162,7 +162,7 @@ def photographed(
 def visited(
     context: BrowserContext, address: str, size: ViewportSize
 ) -> Iterator[tuple[Theme, bytes]]:
-    """Open a page and yield what it looks like in each theme, as far down as it goes."""
+    """Open a page and yield a full-height picture in each theme."""
     page = context.new_page()
     page.goto(address)
     page.wait_for_load_state("networkidle")
@@ -179,7 +179,7 @@ def visited(
 
 
 def index_of(pictures: Sequence[Picture]) -> str:
-    """Return a page that shows all pictures, of each page side by side."""
+    """Return an HTML page with all pictures, side by side per page."""
     return INDEX.format(count=len(pictures), rows="\n".join(_rows(pictures)))
 
 

@@ -22,7 +22,7 @@ from tracker.series.compaction import compact_run
 
 @dataclass(frozen=True)
 class Job:
-    """What one run of the job was like; the seconds are of one step."""
+    """One run of the job; seconds are per step."""
 
     name: str
     wait_seconds: float = 0.060
@@ -73,7 +73,7 @@ def make_measured_run(project: Project, job: Job, *, is_live: bool = False) -> R
 
 
 def log_job(project: Project, job: Job) -> Process:
-    """Log everything a job says, from a process of its own that stays open."""
+    """Log all data of a job from a separate process that stays open."""
     process = Process(project, job.name, stage="train")
     process.open()
     process.send(_facts(job), _steps(job), _hardware(job))
@@ -81,7 +81,7 @@ def log_job(project: Project, job: Job) -> Process:
 
 
 def settle(run: Run) -> None:
-    """Do what background workers do after points came in."""
+    """Run the work of background workers for new points."""
     compact_run(run.id)
     diagnose_run(run.id)
 

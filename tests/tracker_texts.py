@@ -1,4 +1,4 @@
-"""What the tracker says in English: diagnoses, and whatever else it has words for."""
+"""The English texts of the tracker, such as those of diagnoses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Of a sentence with values in it, this many letters must be its own.
+# Minimum number of letters outside of placeholders in a pattern.
 MIN_LETTERS = 8
 
 

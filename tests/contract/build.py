@@ -1,4 +1,4 @@
-"""Builds the golden frames from the description beside them.
+"""Builds the golden frames from the description next to them.
 
 Run `python -m tests.contract.build` only when a new version of the protocol
 begins: released golden files never change.
@@ -19,14 +19,14 @@ from seamark.recording.values import Value
 FOLDER = Path(__file__).parent
 DESCRIPTION = FOLDER / "frames-v3.json"
 FRAMES = FOLDER / "frames-v3.bin"
-# Before there were records.
+# Before records were added to the protocol.
 SECOND_VERSION = FOLDER / "frames-v2.bin"
-# As agents of the first version wrote them: a message for each series.
+# First version: one message per series.
 FIRST_VERSION = FOLDER / "frames-v1.bin"
 
 
 def build(description: dict[str, Any]) -> bytes:
-    """The bytes of the frames that the description lists."""
+    """Return the bytes of the described frames."""
     return b"".join(
         Frame(
             frame["number"], messages.payload([_message(m) for m in frame["messages"]])
@@ -66,13 +66,13 @@ def _records(
 
 
 def _double(text: str) -> float:
-    """A double from the hexadecimal digits of its big-endian bits."""
+    """Return a double from the hexadecimal digits of its big-endian bits."""
     number: float = struct.unpack(">d", bytes.fromhex(text))[0]
     return number
 
 
 def _value(described: dict[str, Any]) -> Value:
-    """A value from a map of one key, its type."""
+    """Return a value from a map with one key, its type."""
     ((kind, value),) = described.items()
     if kind == "float":
         return _double(value)

@@ -1,4 +1,4 @@
-"""What may cost a frame is said by the server as the agent expects it."""
+"""The agent understands every server response that can discard a frame."""
 
 from __future__ import annotations
 

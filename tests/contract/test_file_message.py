@@ -1,4 +1,4 @@
-"""What an agent says of a file, byte by byte, for ever."""
+"""The bytes of file messages never change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a killed process left, delivered by the agent to a real server over HTTP."""
+"""The agent delivers the queue of a killed process to a real server over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent lets through what the server takes, and nothing longer."""
+"""The agent accepts exactly what the server accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The details of media in records, byte by byte, for ever."""
+"""The bytes of media details in records never change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine that is set back, or copied, loses nothing and stores nothing twice."""
+"""A restored or copied machine loses no data and stores nothing twice."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Machine:
         return Machine(copied, self.transport)
 
     def deliver(self, *, is_alive=True):
-        """Deliver everything, as a process does that has just been started."""
+        """Deliver everything, as a newly started process does."""
         written = (lambda: self.spool.written) if is_alive else None
         reader = SpoolReader(self.folder)
         sending = Delivery(reader, self.transport, Notices(), last_written=written)
@@ -125,7 +125,7 @@ def copy(machine, tmp_path):
 
 
 def deliver_leftovers(machine, transport):
-    """Deliver what a process left behind, as the next one does."""
+    """Deliver the queue of an ended process, as the next process does."""
     leftovers = Leftovers(machine.folder.parent, Notices())
     server = Server("http://127.0.0.1:1", "smk_test")
     for _ in range(20):
@@ -201,7 +201,7 @@ def test_what_a_machine_logged_offline_after_it_was_set_back_is_stored(machine, 
     machine.log(*range(4, 4 + 3 * REMEMBERED_FRAMES))
     machine.deliver()
 
-    # More than the tracker remembers, and delivered once its process is gone.
+    # More frames than the server remembers, delivered after the process ended.
     earlier.log(*range(1_000, 1_000 + 4 * REMEMBERED_FRAMES))
     earlier.deliver(is_alive=False)
 
@@ -213,7 +213,7 @@ def test_frames_that_are_stored_already_are_not_stored_twice(machine):
     machine.log(4, 5, 6)
     reader = SpoolReader(machine.folder)
     sending = Delivery(reader, machine.transport, Notices())
-    # As after a frame that the tracker could not read, which is forgotten since.
+    # As after an unreadable frame that the server no longer remembers.
     lost = messages.payload([messages.drop(1)])
     sending._replacements[5] = Frame(5, lost)
     sending.send_some()
@@ -280,7 +280,7 @@ def test_who_delivers_a_copy_does_not_disturb_a_process_that_lives_on(
 ):
     for number in range(4, 7):
         machine.log(number)
-        # As of a folder that is taken to another host, and delivered there.
+        # As with a folder that is copied to another host and delivered there.
         others = [copy() for _ in range(2)]
         for other in others:
             other.spool.close()
@@ -320,7 +320,7 @@ def test_the_spool_that_was_left_does_not_decide_about_the_run(machine, copy):
     earlier.log(104)
     earlier.deliver()
 
-    # Nobody writes to the old one any more.
+    # No process writes to the old queue.
     mark_silent(timezone.now() + timedelta(minutes=2))
     earlier.log(105)
     earlier.close()
@@ -383,7 +383,7 @@ def test_another_copy_may_be_first_to_send_what_the_new_spool_has(
     machine.log(4)
     machine.deliver()
     other.log(104)
-    # It is told so, and goes on in a new spool; of which nothing has been sent yet.
+    # The process re-registers with a new queue, from which nothing has been sent yet.
     Delivery(SpoolReader(other.folder), transport, Notices()).send_some()
     third = copy(of=other)
     third.spool.close()
@@ -395,7 +395,7 @@ def test_another_copy_may_be_first_to_send_what_the_new_spool_has(
 
 
 class Refusing:
-    """A tracker that has other frames of everything, even of what is new."""
+    """A server that has different content for every frame, even for new ones."""
 
     def send(self, spool_id, body):
         error = {"code": "frame_differs", "first": 2, "stored": []}

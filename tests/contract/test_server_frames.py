@@ -1,4 +1,4 @@
-"""The server reads the golden frames of every version of the protocol, for ever."""
+"""The server reads the golden frames of every version of the protocol."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""The page of the commands says what the commands say."""
+"""docs/commands.md equals the generated reference of the commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from seamark.commands.reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/commands.md"
-# Options of `seamark` in what is shown to be typed anywhere.
+# Every `seamark` command line in the documentation.
 TYPED = [
     (page, name, words)
     for page in sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")})

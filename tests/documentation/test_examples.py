@@ -24,7 +24,7 @@ EXAMPLES = [
     for number, code in enumerate(
         re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
     )
-    # Those that read have a test with a server to read from.
+    # Examples that read data are tested with a server.
     if re.search("^(import|from) agent", code, re.M) and "agent.runs(" not in code
 ]
 LINKS = [
@@ -44,7 +44,7 @@ NAMED = [
 ]
 
 
-# What an example may need that the test command does not bring.
+# Frameworks that examples need and the test command does not install.
 FRAMEWORKS = {
     *("torch", "lightning", "transformers", "accelerate", "keras"),
     *("stable_baselines3", "ultralytics"),

@@ -1,4 +1,4 @@
-"""The commands of the pages about people run as they are printed."""
+"""The commands on the pages about members run as printed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CURL_OPTIONS = {"-H", "-d", "-X"}
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Set up what the pages name, and return what their numbers stand for."""
+    """Create the objects that the pages name; return replacements for their ids."""
     monkeypatch.setattr("sys.stdin", io.StringIO("long enough and rare\n"))
     owner = found_installation()
     workspace = owner.workspace
@@ -66,7 +66,7 @@ def printed(page: str) -> list[str]:
 
 
 def status_of(printed_words: list[str]) -> int:
-    """Send what a curl command says; return the status of the answer."""
+    """Send the request of a curl command; return the response status."""
     options: list[tuple[str, str]] = []
     url = ""
     words = iter(printed_words)
@@ -96,7 +96,7 @@ def test_what_a_page_prints_works(page: str, names: dict[str, str]) -> None:
         if words[0] == "curl":
             assert status_of(words[1:]) == 200, line
         else:
-            # Raises CommandError for what cannot be done.
+            # Raises CommandError on failure.
             call_command(*words[2:], stdout=io.StringIO(), stderr=io.StringIO())
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the documentation: each that is shown is there, and none beside."""
+"""Every picture in the documentation exists, and there are no others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The NVIDIA GPU that these tests run on: PyTorch's first one, and the driver's.
+"""The NVIDIA GPU that these tests use, as PyTorch and as the driver number it.
 
-A test file that imports this is skipped where there is none, and says why.
+Test files that import this module are skipped, with the reason, without a GPU.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from seamark.probes.nvidia.numbers import plain
 
 
 def missing() -> str | None:
-    """Return what these tests lack here; None if it is all there."""
+    """Return the missing requirement of these tests; None if all are met."""
     try:
-        # The driver first: without it there is no need for PyTorch, which is slow to load.
+        # The driver first, because PyTorch is slow to load.
         pynvml.nvmlInit()
         count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError as error:
@@ -29,7 +29,7 @@ def missing() -> str | None:
     if find_spec("torch") is None:
         return "PyTorch is not installed"
     with warnings.catch_warnings():
-        # Of a driver that is too old, for one.
+        # For example, the driver is too old.
         warnings.simplefilter("ignore")
         import torch
 
@@ -48,7 +48,7 @@ DEVICE = "cuda:0"
 
 @cache
 def number() -> int:
-    """Return the driver's number of the GPU."""
+    """Return the driver's index of the GPU."""
     uuid = plain(str(torch.cuda.get_device_properties(DEVICE).uuid))
     for index in range(pynvml.nvmlDeviceGetCount()):
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
@@ -59,10 +59,10 @@ def number() -> int:
 
 # Any: the library's handles have no types.
 def handle() -> Any:
-    """Return what the driver's library calls the GPU."""
+    """Return the driver library's handle of the GPU."""
     return pynvml.nvmlDeviceGetHandleByIndex(number())
 
 
 def process_numbers() -> list[int]:
-    """Return the processes that have memory on the GPU, by the driver's numbers."""
+    """Return the ids of the processes that have memory on the GPU, from the driver."""
     return [p.pid for p in pynvml.nvmlDeviceGetComputeRunningProcesses(handle())]

@@ -1,7 +1,7 @@
 """Fixtures for tests on a real NVIDIA GPU, which need no server and no browser.
 
-Where only PyTorch, pytest and what the agent needs are installed, leave the other tests'
-fixtures out: `python3 -m pytest tests/gpu --confcutdir=tests/gpu`.
+With only PyTorch, pytest and the agent's requirements installed, leave out the fixtures of
+other tests: `python3 -m pytest tests/gpu --confcutdir=tests/gpu`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.agent.conftest import (  # noqa: F401 - fixtures
 )
 
 HERE = Path(__file__).parent
-# A test takes ten seconds at most; what starts and compiles with cold caches, longer.
+# A test takes at most ten seconds; with cold caches, starting and compiling take longer.
 LONGEST_SECONDS = 45
 TOLD = pytest.StashKey[list[str]]()
 
@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
-            # PyTorch and its kind warn of each other.
+            # PyTorch and other frameworks warn about each other.
             item.add_marker(pytest.mark.filterwarnings("default"))
             item.add_marker(pytest.mark.timeout(LONGEST_SECONDS))
 
@@ -49,7 +49,7 @@ def pytest_terminal_summary(
 
 @pytest.fixture
 def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """Print a line below the results: what is measured, and not promised."""
+    """Print a measurement below the results; no test depends on it."""
     return request.config.stash[TOLD].append
 
 
@@ -60,8 +60,8 @@ def run(tracker):  # noqa: F811 - the fixture
 
 @pytest.fixture
 def occupied():
-    """A GPU that has something to do for a while, and when it is done."""
-    # Here, as it skips what is collected where there is no GPU.
+    """A GPU kernel that runs for a while, with an event for its end."""
+    # Imported here, because the import skips the tests without a GPU.
     from tests.gpu.workloads import Stopwatch, occupy
 
     occupy(1)
@@ -73,7 +73,7 @@ def occupied():
 
 @pytest.fixture(autouse=True)
 def _card_as_it_was() -> Iterator[None]:
-    """Leave the next test no work that goes on, and no memory."""
+    """Wait for running work and free memory after each test."""
     yield
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():

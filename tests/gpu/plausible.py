@@ -1,4 +1,4 @@
-"""What a value of a GPU can be, by the unit that it is described with (pure)."""
+"""Plausible ranges of GPU metrics, by their documented unit (pure)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _GIGA = 1e9
 
 
 def undescribed(sample: Mapping[str, float]) -> set[str]:
-    """Return the paths that the catalog does not have."""
+    """Return the paths that are not in the catalog."""
     return {path for path in sample if pattern_of(path) not in UNITS}
 
 
 def implausible(sample: Mapping[str, float], facts: Mapping[str, Value]) -> list[str]:
-    """Return a line for each value that no GPU has; `facts` are those of its probe."""
+    """Return a line for each implausible value; `facts` are those of the GPU's probe."""
     found = []
     for path, value in sample.items():
         low, high = bounds(path, facts)
@@ -29,15 +29,15 @@ def implausible(sample: Mapping[str, float], facts: Mapping[str, Value]) -> list
 
 
 def bounds(path: str, facts: Mapping[str, Value]) -> tuple[float, float]:
-    """Return the least and the most that a value at this path can be."""
+    """Return the lowest and highest plausible value of a path."""
     gpu = "/".join(path.split("/")[:2])
     unit = UNITS[pattern_of(path)]
     if "margin" in path:
         return -50.0, 120.0
     if unit.startswith("%"):
-        # Hardware counters and the time they counted in are not read at once.
+        # Hardware counters and their time span are read one after the other.
         return 0.0, 101.0
-    # One that somebody asked for may be more than what is enforced.
+    # A requested limit may be above the enforced one.
     limit = "power_limit_max_watts" if "limit" in path else "power_limit_watts"
     most: dict[str, tuple[float, float]] = {
         "W": (0.0, 1.5 * float(facts.get(f"facts/{gpu}/{limit}", 2_000.0))),

@@ -1,4 +1,4 @@
-"""The readings of PyTorch's allocator beside what PyTorch itself tells."""
+"""Metrics of PyTorch's allocator equal PyTorch's own statistics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOLD_BY_PYTORCH = {
 
 @pytest.fixture
 def probe():
-    """One that knows the driver's number of the GPU, which is asked beside it."""
+    """A probe that maps PyTorch's index of the GPU to the driver's."""
     torch.ones(1, device=DEVICE)
     found = TorchAllocatorProbe()
     wait_until(lambda: found.sample(time.monotonic()), seconds=10)
@@ -31,7 +31,7 @@ def probe():
 
 
 def compare(probe):
-    """Return the readings, which are PyTorch's own numbers."""
+    """Return the samples, after comparing them with PyTorch's statistics."""
     stats = torch.cuda.memory_stats(DEVICE)
     place = f"gpu/{number()}/allocator"
     sample = probe.sample(time.monotonic())
@@ -45,7 +45,7 @@ def tensor(mebibytes):
 
 
 def test_what_tensors_take_and_leave_is_read(probe):
-    # Of a GPU of which the process has nothing, nothing is told.
+    # GPUs on which the process has no memory are not sampled.
     _kept = tensor(1)
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(DEVICE)
@@ -66,7 +66,7 @@ def test_what_tensors_take_and_leave_is_read(probe):
 
 def test_pieces_that_cannot_be_given_back_are_read(probe):
     torch.cuda.empty_cache()
-    # Below a MiB they share segments of 2 MiB.
+    # Tensors below 1 MiB share segments of 2 MiB.
     pieces = [torch.empty(400_000, dtype=torch.uint8, device=DEVICE) for _ in range(8)]
     before = compare(probe)["inactive_split_bytes"]
     del pieces[::2]

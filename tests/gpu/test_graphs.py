@@ -1,4 +1,4 @@
-"""CUDA graphs: what is captured holds no event, and what is replayed is timed."""
+"""CUDA graphs: captures contain no events, and replays are timed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ STEP = "monitoring/train/step"
 def test_a_capture_within_a_phase_succeeds_and_holds_no_event(tracker, run):
     graph = torch.cuda.CUDAGraph()
     values = torch.ones(256, 256, device=DEVICE)
-    # What a kernel needs is loaded before it is captured.
+    # Load the kernel before it is captured.
     result = values * 2
     result += 1
     occupy(1)
     torch.cuda.synchronize()
     for number in run.loader(range(4)):
         if number == 2:
-            # Events of earlier steps wait meanwhile: to ask them would end the capture.
+            # Events of earlier steps stay pending: a query would end the capture.
             with run.phase("capture"), torch.cuda.graph(graph):
                 with run.phase("captured"):
                     result = values * 2
@@ -74,7 +74,7 @@ def test_a_replay_is_timed_like_any_other_work(tracker, run):
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """What compiles here, in this process alone: others take long to start."""
+    """Backends that compile in this process; others start slowly."""
     headers = Path(sysconfig.get_path("include")) / "Python.h"
     if not any(map(shutil.which, ("cc", "gcc", "clang"))) or not headers.exists():
         pytest.skip("Triton needs a C compiler, and Python's headers")
@@ -115,6 +115,6 @@ def test_steps_that_torch_compile_makes_graphs_of_are_timed(tracker, run, compil
     assert losses == sorted(losses, reverse=True)
     for name in ("forward", "backward", "optimizer"):
         seconds = tracker.values(f"{STEP}/device/{name}_seconds")
-        # A first step that recorded its graphs may be told nothing of.
+        # The first step, which records the graphs, may have no GPU times.
         assert len(seconds) >= 7
         assert 0 < median(seconds) < 0.1

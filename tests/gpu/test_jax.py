@@ -1,4 +1,4 @@
-"""JAX on a real GPU, in a process of its own: trials wait for it, as phases do if told."""
+"""JAX on a real GPU, in a separate process: micro-benchmarks wait for the GPU."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_trials_and_phases_of_jax_last_until_the_gpu_is_done(tracker, run_script
         seconds=42,
         SEAMARK_MONITOR="yes",
         XLA_PYTHON_CLIENT_PREALLOCATE="false",
-        # Its own allocator waits for others to give memory back before it refuses.
+        # JAX's allocator waits for other processes to free memory before it fails.
         XLA_PYTHON_CLIENT_ALLOCATOR="platform",
         TF_CPP_MIN_LOG_LEVEL="3",
     )

@@ -1,4 +1,4 @@
-"""A training that is measured as users' are: every probe, in the agent's own threads."""
+"""A training with complete monitoring: every probe runs in the agent's threads."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_facts(tracker):
 
 
 def costs(tracker):
-    """Return what the agent took, in a line."""
+    """Return a line with the agent's CPU use."""
     share = tracker.values(f"{TRAIN}/agent/cpu_share")
     late = tracker.values(f"{TRAIN}/agent/tick_late_seconds")
     turns = tracker.values(f"{TRAIN}/agent/probes/nvml_seconds")

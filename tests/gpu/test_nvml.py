@@ -1,4 +1,4 @@
-"""What the real driver says of a GPU that works, and of one that is idle."""
+"""Metrics of the real driver on a busy and on an idle GPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SETTLED_SECONDS = 2.0
 
 @dataclass
 class Recording:
-    """What a probe said, one sample a second, and what each took of a core."""
+    """The samples of a probe, one per second, with the CPU time of each."""
 
     facts: dict[str, Value]
     samples: list[dict[str, float]] = field(default_factory=list)
@@ -73,9 +73,9 @@ def idle() -> Recording:
 
 @pytest.fixture(scope="module")
 def busy(idle: Recording) -> Recording:
-    """A large product of matrices, seen once it has begun."""
+    """A large matrix product that has started."""
     with Busy(product(torch.bfloat16)):
-        # The power that is read is a mean of the last second.
+        # The power reading is a mean of the last second.
         time.sleep(1.5)
         return record(7)
 
@@ -143,7 +143,7 @@ def test_energy_over_time_is_the_power_that_was_read():
 
 
 def counted(work: Work, seconds: float = 0.6) -> tuple[dict[str, float], float]:
-    """Return what hardware counters say of this work, and its calls per second."""
+    """Return the hardware counters for this work, and its calls per second."""
     gpm = gpm_of_gpu(pynvml, handle())
     if gpm is None:
         pytest.skip("this card has no hardware counters for everybody (GPM)")
@@ -273,7 +273,7 @@ def test_two_probes_beside_each_other_say_the_same():
 
 
 class Counting:
-    """The driver's library, and how often each function was called."""
+    """The driver's library, with the number of calls of each function."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
@@ -306,7 +306,7 @@ def test_samples_of_hardware_counters_are_given_back():
 def test_many_samples_take_no_memory():
     def sample(turns: int) -> None:
         probe = NvmlProbe()
-        # As if each were a second behind the one before.
+        # Simulates an interval of one second.
         now = time.monotonic()
         for turn in range(turns):
             probe.sample(now + turn)

@@ -1,4 +1,4 @@
-"""The real driver is waited for; an error of it cannot be made to come."""
+"""The agent waits for events of the real driver. Errors cannot be provoked."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_wait_without_an_event_ends_in_time_and_says_nothing(probe):
     readings = probe.sample(began)
     seconds = time.monotonic() - began
 
-    # Somebody else's program may crash meanwhile.
+    # Another user's program may crash meanwhile.
     assert all(path.endswith("/xid") for path in readings)
     assert 0.5 < seconds < 5
     assert all("/last_xid" in path for path in probe.news())

@@ -1,4 +1,4 @@
-"""In which member of its union the real driver gives each field that is asked for."""
+"""The union member in which the real driver returns each requested field."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = (
     polled._REQUESTED,
     gpm._LINKS_TO_CPU,
 )
-# As the driver's header has them: what a type is called, its member and its bytes.
+# Value types in the driver's header: name, union member and size in bytes.
 TYPES = {
     0: ("double", "dVal", 8),
     1: ("unsigned int", "uiVal", 4),
@@ -39,7 +39,7 @@ OF_BUS = ("PCIE_COUNT_TX_BYTES", "PCIE_COUNT_RX_BYTES")  # 197 and 198
 
 
 def ask(names):
-    """Return those fields that the card answers, by name and scope."""
+    """Return the fields that the card supports, by name and scope."""
     asked = FieldValues(pynvml, handle(), names)._requested
     found = pynvml.nvmlDeviceGetFieldValues(
         handle(), [(number, scope) for _, number, scope in asked]
@@ -52,7 +52,7 @@ def ask(names):
 
 
 def misread(name, value):
-    """Return what is wrong with how a field is read; None if nothing is."""
+    """Return the error in reading a field; None if it is correct."""
     if value.valueType not in TYPES:
         return f"{name}: a type {value.valueType} that nobody knows"
     words, member, size = TYPES[value.valueType]
@@ -60,7 +60,7 @@ def misread(name, value):
     if read is None or read != float(given):
         return f"{name}: the driver says {words} ({member} = {given}), {read} is read"
     if member != "dVal":
-        # Of a union that was all 0: more than the type has room for is of another type.
+        # The union was all 0: bytes beyond the type's size belong to another type.
         filled = value.value.ullVal
         if filled != given % 2 ** (8 * size):
             return f"{name}: the driver says {words} and fills more: {filled:#x}"
@@ -86,7 +86,7 @@ def test_bytes_that_are_counted_in_32_bits_are_not_taken_for_a_rate():
 def test_the_counter_of_received_bytes_counts_them():
     def received():
         torch.cuda.synchronize()
-        # The driver reads it now and then.
+        # The driver updates it occasionally.
         time.sleep(0.3)
         return next(iter(ask(OF_BUS[1:]).values()), None)
 
@@ -100,7 +100,7 @@ def test_the_counter_of_received_bytes_counts_them():
         copy()
     after = number_of(pynvml, received())
 
-    # It may have begun anew.
+    # The counter may have restarted.
     bits = 8 * TYPES[first.valueType][2]
     grown = (after - before) % 2.0**bits
     assert 0.8 < grown / (4 * COPIED_BYTES) < 2

@@ -1,4 +1,4 @@
-"""A training that does not fit: the error is PyTorch's, and the run says what was there."""
+"""A training that runs out of GPU memory: the run reports what the memory contained."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def facts_of(attributes):
 
 
 def check(facts, expected):
-    """Compare the run's report with what the training has built."""
+    """Compare the run's report with the training's tensors."""
     for kind in ("parameters", "gradients", "optimizer"):
         found = facts[f"{kind}_bytes"]
         assert found == pytest.approx(expected[kind], rel=0.2), kind
@@ -49,7 +49,7 @@ def check(facts, expected):
 
 
 def exhaust(run, training):
-    """Train until memory runs out, and return the kind of the error."""
+    """Train until memory runs out; return the type of the error."""
     training.step(FEW_ROWS)
     refused = pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory")
     with refused as raised, run:
@@ -62,7 +62,7 @@ def test_a_step_that_does_not_fit_is_reported_and_the_script_goes_on(tracker, ru
         training = Training()
         kind = exhaust(run, training)
         expected = training.expected
-        # What the failed step has made is gone with its error.
+        # The tensors of the failed step are freed with its error.
         gc.collect()
         loss = training.step(FEW_ROWS)
 

@@ -1,4 +1,4 @@
-"""Phases on a real GPU: their lengths are right, and nothing waits for them."""
+"""Phases on a real GPU: GPU times are correct, and the script does not wait for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEP = "monitoring/train/step"
 
 @pytest.fixture(autouse=True)
 def on_the_card():
-    """A tensor, by which a loop knows where it computes, and a kernel's known pace."""
+    """A tensor that selects the GPU, and a kernel with known speed."""
     kept = torch.ones(1, device=DEVICE)
     occupy(1)
     torch.cuda.synchronize()
@@ -27,7 +27,7 @@ def on_the_card():
 
 
 def loop(run, step, steps=8):
-    """Run a loop; the GPU has passed all of it before the last step ends."""
+    """Run a loop; the GPU finishes all work before the last step ends."""
     for number in run.loader(range(steps)):
         step(number)
         if number == steps - 1:
@@ -35,7 +35,7 @@ def loop(run, step, steps=8):
 
 
 def near(seconds):
-    # Beside 20 %: what lies between two events that follow each other at once.
+    # In addition to 20 %: the time between two consecutive events.
     return pytest.approx(seconds, rel=0.2, abs=0.0005)
 
 
@@ -52,7 +52,7 @@ def test_a_phase_takes_on_the_gpu_what_its_kernels_take(tracker, run):
     measured = [watch.seconds for watch in watches]
     assert min(measured) > 0.01
     assert tracker.values(f"{STEP}/device/work_seconds") == near(measured)
-    # The script has only launched it.
+    # The script has only launched the kernel.
     assert median(tracker.values(f"{STEP}/phase/work_seconds")) < 0.005
 
 
@@ -96,7 +96,7 @@ def test_a_loop_runs_ahead_of_the_gpu(run):
     seconds = time.perf_counter() - began
     was_passed = watch.is_passed
 
-    # All is launched long before it is done.
+    # All kernels are launched long before they end.
     assert not was_passed
     assert seconds < watch.seconds / 2
 
@@ -193,7 +193,7 @@ def test_many_steps_leave_no_events_and_no_memory_behind(run):
     train(3000)
     (memory_after, free_after), after = taken(), events()
 
-    # Those of steps that the GPU had not been seen to pass when the loop was over.
+    # GPU times of steps that were still pending when the loop ended.
     assert after <= before + 4 * MAX_STEPS_WAITING
     assert memory_after - memory < 16 * 2**20
     assert free - free_after < 32 * 2**20

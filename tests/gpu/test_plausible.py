@@ -1,4 +1,4 @@
-"""The bounds themselves, which need no GPU."""
+"""Tests of the plausible ranges; they need no GPU."""
 
 from __future__ import annotations
 

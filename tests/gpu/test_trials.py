@@ -1,4 +1,4 @@
-"""run.probe on a real GPU: it waits for it, and leaves it as it was."""
+"""run.probe on a real GPU waits for the GPU and restores its state."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.gpu.training import MIB, limited
 from tests.gpu.workloads import Stopwatch, occupy
 
 PROBE = "monitoring/train/probe"
-# Of an example; a step keeps as much for each of its layers, too.
+# Size of an example; each layer of a step keeps as much.
 FLOATS = 2 * MIB
 LAYERS = 24
 
 
 class Model:
-    """One weight, and large examples: nearly all memory is the batch's."""
+    """One weight and large examples: the batch uses nearly all memory."""
 
     def __init__(self) -> None:
         self.weight = torch.ones((), device=DEVICE, requires_grad=True)
@@ -85,7 +85,7 @@ def test_a_size_that_does_not_fit_is_survived(tracker, run):
             model.step, make_batch, sizes=[1, 2, 4, 1000], seconds=2
         )
         after, held = allocated(), torch.cuda.memory_reserved(DEVICE)
-        # As before, as the script itself may.
+        # Restored, because the script may change it.
         model.step(make_batch(2))
     run.finish()
 

@@ -1,4 +1,4 @@
-"""The agent begins nothing on a GPU by itself, in the script or in a process of it."""
+"""The agent does not initialize CUDA, in the script or in its child processes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_script_that_does_not_use_the_gpu_has_nothing_on_it(tracker, run_scrip
         assert not is_initialized
         assert not is_on_card
         assert count <= others
-    # It was measured all the same.
+    # Monitoring ran nevertheless.
     place = f"monitoring/train/gpu/{number()}"
     assert tracker.values(f"{place}/power_watts")
     assert len(tracker.values("loss")) == 10
@@ -105,5 +105,5 @@ def test_forked_workers_touch_no_gpu_and_the_loop_is_timed_once_it_does(
     assert "Traceback" not in ended.stderr
     assert json.loads(ended.stdout.splitlines()[-1]) == [2, False, 0]
     assert sorted(tracker.values("decoded")) == [*range(16)]
-    # All but perhaps the step in which the first tensor came to the GPU.
+    # All steps, perhaps except the one that moved the first tensor to the GPU.
     assert len(tracker.values(f"{STEP}/device/forward_seconds")) >= 7

@@ -1,4 +1,4 @@
-"""Numbers and tensors that lie on the GPU, logged as they are."""
+"""Logging of numbers and tensors that are on the GPU."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_what_is_not_finite_on_the_gpu_stays_so(tracker, run, name):
 
 
 def counted(tensor, bins=16):
-    """Return lowest, highest, counts, and how many values are in no bin."""
+    """Return lowest and highest edge, counts, and the number of values outside the bins."""
     data = agent.Histogram(tensor, bins=bins).encoded()
     form, others = HEAD.unpack_from(data)
     low, high, *counts = struct.unpack(f"<{bins + 2}d", data[HEAD.size :])
@@ -75,7 +75,7 @@ def test_a_histogram_of_the_gpu_is_that_of_the_host(name):
 
     assert (low, high, others) == (expected_low, expected_high, 3)
     assert sum(counts) == sum(expected) == found.numel() - 3
-    # A value on an edge may be put into either bin.
+    # A value on an edge may be in either bin.
     moved = sum(abs(a - b) for a, b in zip(counts, expected, strict=True))
     assert moved <= 0.02 * found.numel()
 

@@ -1,4 +1,4 @@
-"""A training whose memory is known, in this process or in a script of its own."""
+"""A training with known memory use, in this process or in a separate script."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ WIDTH, LAYERS = 4096, 8
 LAYER_BYTES = 4 * WIDTH * WIDTH
 FEW_ROWS, MANY_ROWS = 64, 16_384
 BATCH_BYTES = 4 * WIDTH * MANY_ROWS
-# With the weights, their gradients and what Adam keeps of both: 4 GiB, of which the
-# activations of about half of the layers fit into what is left.
+# Weights, gradients and Adam's state take 2 GiB; the activations of about half of the
+# layers fit into the rest.
 ROOM_BYTES = 4096 * MIB
 
 
 @contextlib.contextmanager
 def limited(more_bytes: int, device: str = "cuda:0") -> Iterator[None]:
-    """Let PyTorch have so many bytes more than it has, as on a smaller card."""
+    """Limit PyTorch to this many additional bytes, as on a smaller card."""
     gc.collect()
     torch.cuda.empty_cache()
     total = torch.cuda.get_device_properties(device).total_memory
@@ -35,7 +35,7 @@ def limited(more_bytes: int, device: str = "cuda:0") -> Iterator[None]:
 
 @dataclass
 class Made:
-    """How many activations of each kind the last forward pass has made."""
+    """Number of activations of each kind in the last forward pass."""
 
     products: int = 0
     activations: int = 0
@@ -58,7 +58,7 @@ class Training:
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-6)
 
     def step(self, rows: int) -> float:
-        """Train on a batch; of MANY_ROWS rows it does not fit into ROOM_BYTES."""
+        """Train on a batch; with MANY_ROWS rows it does not fit into ROOM_BYTES."""
         self.made = Made()
         self.optimizer.zero_grad(set_to_none=False)
         batch = torch.randn(rows, WIDTH, device=self._device)
@@ -69,11 +69,11 @@ class Training:
 
     @property
     def expected(self) -> dict[str, float]:
-        """What each kind of memory comes to, after a step that did not fit."""
+        """Expected memory by kind after a step that ran out of memory."""
         weights = LAYERS * LAYER_BYTES
         made = self.made
-        # The batch, what each activation leaves for the backward pass, and a product
-        # whose activation has not replaced it yet.
+        # The batch, the tensors saved for the backward pass, and a product that its
+        # activation has not replaced yet.
         count = 1 + made.activations + (made.products - made.activations)
         return {
             "parameters": weights,

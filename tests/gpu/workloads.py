@@ -1,4 +1,4 @@
-"""Work for a GPU: of known kind, of known length, and as long as somebody looks."""
+"""GPU workloads of a known kind and duration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.gpu.card import DEVICE, torch
 
 Work = Callable[[], object]
 
-# Calls that are given to the GPU between two waits for it.
+# Calls launched between two synchronizations.
 _CALLS = 8
 _WARM_UP_CYCLES = 200_000_000
 _TRIED_CYCLES = 50_000_000
@@ -19,7 +19,7 @@ COPIED_BYTES = 2**28
 
 
 class Stopwatch:
-    """What the GPU takes for the block, by CUDA events around it on a stream."""
+    """GPU time of the block, from CUDA events around it on a stream."""
 
     def __init__(self) -> None:
         self._began = torch.cuda.Event(enable_timing=True)
@@ -34,7 +34,7 @@ class Stopwatch:
 
     @property
     def is_passed(self) -> bool:
-        """Whether the GPU has done it; nothing waits for that."""
+        """Return whether the GPU has finished the block, without waiting."""
         return self._ended.query()
 
     @property
@@ -44,7 +44,7 @@ class Stopwatch:
 
 
 class Busy:
-    """Repeats work, in a thread of its own, as long as the block lasts."""
+    """Repeats work in a separate thread until the block ends."""
 
     def __init__(self, work: Work) -> None:
         self.calls = 0
@@ -65,7 +65,7 @@ class Busy:
 
     def _repeat(self) -> None:
         try:
-            # Each thread has a stream of its own choice.
+            # Each thread sets its own stream.
             with torch.cuda.device(DEVICE):
                 while not self._is_over:
                     for _ in range(_CALLS):
@@ -77,13 +77,13 @@ class Busy:
 
 
 def occupy(milliseconds: float) -> None:
-    """Give the GPU one kernel that takes about so long, and little of the GPU."""
+    """Launch one small kernel with about this duration."""
     torch.cuda._sleep(int(milliseconds * _cycles_of_millisecond()))
 
 
 @cache
 def _cycles_of_millisecond() -> float:
-    # The clock is low until there is something to do.
+    # The clock is low while the GPU is idle.
     torch.cuda._sleep(_WARM_UP_CYCLES)
     with Stopwatch() as watch:
         torch.cuda._sleep(_TRIED_CYCLES)
@@ -91,7 +91,7 @@ def _cycles_of_millisecond() -> float:
 
 
 def product(dtype: torch.dtype) -> Work:
-    """Return what multiplies two large matrices."""
+    """Return a function that multiplies two large matrices."""
     shape = PRODUCT_SIZE, PRODUCT_SIZE
     left, right = (torch.randn(shape, device=DEVICE, dtype=dtype) for _ in range(2))
     result = torch.empty_like(left)
@@ -99,14 +99,14 @@ def product(dtype: torch.dtype) -> Work:
 
 
 def copy_on_card() -> Work:
-    """Return what copies from the card's memory into the card's memory."""
+    """Return a function that copies within the card's memory."""
     source = torch.ones(COPIED_BYTES, dtype=torch.uint8, device=DEVICE)
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
 
 
 def copy_to_card() -> Work:
-    """Return what copies COPIED_BYTES from pinned memory of the host to the card."""
+    """Return a function that copies COPIED_BYTES from pinned host memory to the card."""
     source = torch.ones(COPIED_BYTES, dtype=torch.uint8, pin_memory=True)
     target = torch.empty_like(source, device=DEVICE)
     return lambda: target.copy_(source, non_blocking=True)
