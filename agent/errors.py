@@ -133,8 +133,7 @@ class NotStored(AgentError):
 class CannotRead(AgentError):
     """The server rejected a request or did not answer; `code` is its code or no_answer.
 
-    `retry_after` is the number of seconds after which a busy server asks to retry, or
-    None.
+    `retry_after` is the delay that a busy server requests, in seconds, or None.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from seamark.lifecycle.bounded_io import within
 
-# A folder of PATH may lie on a network file system that hangs.
+# A folder of PATH may be on a network file system that hangs.
 _LOOK_SECONDS = 0.1
 
 

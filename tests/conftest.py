@@ -72,7 +72,7 @@ settings.PASSWORD_HASHERS = [
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
-# On a busy machine a slow example is not a failure. Longer tests set a deadline.
+# A slow example is not a failure on a busy machine. TEST_EXAMPLES raises their number.
 hypothesis.settings.register_profile(
     "patient",
     deadline=None,

@@ -5,7 +5,7 @@
     study.optimize(objective, n_trials=100, callbacks=[SeamarkCallback(run)])
 
 A study is one run: its trials are points of series. Where each trial trains for long,
-give each a run of its own beside it:
+give each a separate run:
 
     def objective(trial):
         with trial_run(trial) as run:
@@ -54,7 +54,7 @@ class SeamarkCallback:
     # Any: the interface of a study and a trial differs between versions.
     @guarded
     def __call__(self, study: Any, trial: Any) -> None:
-        """Log a finished trial, whatever its result."""
+        """Log a finished trial with any result."""
         points: dict[str, object] = {
             "is_complete": trial.state == TrialState.COMPLETE,
             "is_pruned": trial.state == TrialState.PRUNED,

@@ -137,7 +137,7 @@ def log_estimator(
 def estimator_params(estimator: Any) -> dict[str, object]:
     """Return an estimator's class and parameters, those of other objects as text."""
     params = estimator.get_params(deep=True)
-    # The steps of a pipeline follow as parameters of their own.
+    # The steps of a pipeline follow as separate parameters.
     plain = {n: plain_value(v) for n, v in params.items() if not _is_nested(v)}
     return {"estimator": type(estimator).__name__, **plain}
 

@@ -17,7 +17,7 @@ import torch
 from seamark.frameworks.allocator_snapshot import summarized
 from seamark.frameworks.torch_loop import type_name
 
-# An error of the CPU allocator has no type of its own.
+# Errors of the CPU allocator have no separate type.
 _CPU_MESSAGE = "DefaultCPUAllocator"
 _REQUESTED = re.compile(
     r"allocate ([\d.]+) ?(bytes|KiB|MiB|GiB|TiB)|allocate (\d+) bytes"

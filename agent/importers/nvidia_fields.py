@@ -44,7 +44,7 @@ class Field:
     """The meaning of a column: a series under `gpu/<i>/`, or a fact."""
 
     path: str
-    # For a cell without a unit, in a log without one in its head.
+    # Unit of a cell without one, in a log whose header has none.
     unit: str = ""
     is_fact: bool = False
     to_value: Callable[[str], object] | None = None

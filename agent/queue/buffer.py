@@ -36,7 +36,7 @@ class SetValue(NamedTuple):
 
 
 class SetFile(NamedTuple):
-    """A file assigned to a path; its content lies in the spool."""
+    """A file assigned to a path; its content is in the queue's folder."""
 
     path: str
     digest: str

@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
 
 def read_row(data: Memory, place: int, layouts: Mapping[int, Layout]) -> Row:
-    """Return the row at an offset where a complete one lies."""
+    """Return the row at an offset with a complete row."""
     _, layout, time, step = HEAD.unpack_from(data, place)
     found = layouts[layout]
     values = data[place + HEAD.size : place + found.size - TAIL.size]

@@ -14,7 +14,7 @@ _RUN_CLOSED = "run_finished"
 
 
 class Meaning(Enum):
-    """The action a response asks of the agent."""
+    """The action a response requires from the agent."""
 
     STORED = "drop the frames up to a number"
     MALFORMED = "send the frames one by one and set aside the one that fails"

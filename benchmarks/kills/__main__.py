@@ -109,7 +109,7 @@ def read_options() -> argparse.Namespace:
 
 
 def perform(name: str, case: Case, database: str, options: argparse.Namespace) -> bool:
-    """Run a case in a folder of its own, and print it."""
+    """Run a case in a separate folder and print its result."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="seamark-kills-") as folder:
         size = Size(

@@ -71,7 +71,7 @@ class Home:
         self.is_sqlite = not database_url
         self.addresses: list[Address] = []
         self._database_url = database_url
-        # Without the user's own and the tests' settings.
+        # Without settings of the user and of the tests.
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -129,7 +129,7 @@ class Home:
 
 
 class Program:
-    """One program, in a group of processes of its own."""
+    """One program in its own process group."""
 
     def __init__(
         self, name: str, command: list[str], environment: Mapping[str, str], log: Path

@@ -55,5 +55,5 @@ class Client(ABC):
         return None
 
     def beside_ring(self) -> int:
-        """Return how many points did not lie there when their call returned."""
+        """Return the number of points that were not in the buffer when their call returned."""
         return 0

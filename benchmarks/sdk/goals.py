@@ -25,7 +25,7 @@ MILLION = 1_000_000
 THOUSAND = 1_000.0
 NOT_SHOWN = "not shown"
 LABELS = {situation.key: situation.label for situation in SITUATIONS}
-# Microseconds of a point at the median and at p99, where there is a goal for both.
+# Goals in microseconds per point, at the median and at p99.
 CALLS: dict[str, tuple[float, float | None]] = {
     FLOOD: (0.3, 1.0),
     TWENTY: (0.3, 1.0),

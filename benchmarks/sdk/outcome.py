@@ -24,7 +24,7 @@ class Outcome:
     dropped: int = 0
     # Whether its buffer outlives the process, if it reports that.
     has_ring: bool | None = None
-    # Points that did not lie in that ring when their call returned.
+    # Points that were not in the ring buffer when their call returned.
     beside_ring: int = 0
     # Whether the client was idle some time after its end.
     is_quiet: bool = True

@@ -90,7 +90,7 @@ def _environment() -> dict[str, str]:
 def run_script(
     tmp_path: Path,
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a training script in a process of its own."""
+    """Run a training script in a separate process."""
 
     def run(
         script: str, *, seconds: float = 90, **variables: str
@@ -110,7 +110,7 @@ def run_script(
 
 @pytest.fixture
 def start(tmp_path):
-    """Start the command in a process of its own."""
+    """Start the command in a separate process."""
     started = []
 
     def run(*arguments, **options):

@@ -1,4 +1,4 @@
-"""Ranks that log to paths of their own."""
+"""Ranks that log to separate paths."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""docker-compose.yml against the Compose specification and against ourselves.
+"""docker-compose.yml matches the Compose specification and our settings.
 
-The schema is compose-spec's, as the npm package dclint 3.1.0 (MIT) carries it.
+The schema is compose-spec's, from the npm package dclint 3.1.0 (MIT).
 """
 
 from __future__ import annotations

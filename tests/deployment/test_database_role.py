@@ -21,7 +21,7 @@ SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'
 
 
 class Server(PostgreSQL):
-    """A server with a database `seamark`; the superuser is `seamark`, as it was."""
+    """A server with a database `seamark` and, as in early versions, a superuser `seamark`."""
 
     def start(self):
         super().start()

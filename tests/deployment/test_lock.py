@@ -1,4 +1,4 @@
-"""The lock files against the requirements that people edit; without a network."""
+"""The lock files match the edited requirements; needs no network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PIN = re.compile(
 
 
 def direct_requirements(name):
-    """Return the requirements that people wrote: in this file and those it includes."""
+    """Return the requirements in this file and in included files."""
     return [
         Requirement(line)
         for file in included(ROOT / f"{name}.in")
@@ -44,7 +44,7 @@ def pin_of(requirement):
 
 
 def locked(name):
-    """Return the versions in a lock, and the names that a *.in file asked for."""
+    """Return the versions in a lock, and the names required by *.in files."""
     entries = list(PIN.finditer((ROOT / f"{name}.txt").read_text()))
     pins = {entry["name"]: entry["version"] for entry in entries}
     return pins, {entry["name"] for entry in entries if "-r " in entry["via"]}
@@ -98,7 +98,7 @@ def required_by(requirement):
     try:
         requirements = map(Requirement, distribution(requirement.name).requires or ())
     except PackageNotFoundError:
-        return []  # It is for another platform.
+        return []  # The requirement is for another platform.
     extras = {"", *requirement.extras}
     return [
         needed

@@ -5,7 +5,7 @@ from loader import Loader
 
 
 class GreyImages:
-    """As many images as there are gray levels, each of one level and so labeled."""
+    """One image per gray level, labeled with its level."""
 
     labels = np.arange(40)
 

@@ -1,4 +1,4 @@
-"""Start the example's scripts as the demo does: in processes of their own."""
+"""Start the example's scripts as the demo does, in separate processes."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Databases that were made before the schema became one migration."""
+"""Databases created before the migrations were squashed."""
 
 from __future__ import annotations
 

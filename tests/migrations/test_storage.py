@@ -1,4 +1,4 @@
-"""What PostgreSQL is told of the tables whose rows compaction replaces."""
+"""PostgreSQL storage settings of the tables whose rows compaction replaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JOIN pg_class AS toast ON toast.oid = part.reltoastrelid
 WHERE parent.relname
   IN ('tracker_serieschunk', 'tracker_seriesticks', 'tracker_recordchunk')
 """
-# `data` and `overview` of partitions, and how much ANALYZE keeps of each.
+# `data` and `overview` of partitions, with their statistics target.
 BYTES = """
 SELECT attrelid::regclass::text, attname, attstattarget FROM pg_attribute
 JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'r' AND relispartition

@@ -21,7 +21,7 @@ OPENING, CLOSING = "⟦", "⟧"
 
 @contextmanager
 def languages(*codes: str, folder: Path | None = None) -> Iterator[None]:
-    """Speak these besides English, from compiled texts in a folder, if there is one."""
+    """Add these languages, from compiled texts in an optional folder."""
     paths: list[Path] = [] if folder is None else [folder]
     others = [(code, code) for code in codes]
     with override_settings(

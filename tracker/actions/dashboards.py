@@ -71,7 +71,7 @@ def rename_dashboard(dashboard: Dashboard, name: str) -> None:
 def set_run_set(
     dashboard: Dashboard, run_set: RunSet, *, version: int, user_id: int
 ) -> None:
-    """Set the runs of widgets that have no runs of their own."""
+    """Set the runs of widgets without their own runs."""
     _change(
         dashboard,
         lambda board: replace(board, run_set=run_set),

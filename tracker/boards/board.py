@@ -62,7 +62,7 @@ class Place(Struct, frozen=True):
 
 
 class Widget(Struct, frozen=True, kw_only=True):
-    """A widget. Without a run set of its own it uses the dashboard's."""
+    """A widget. Without its own run set it uses the dashboard's."""
 
     id: Annotated[str, Meta(pattern="^[0-9a-f]{8}$")]
     kind: Annotated[str, Meta(max_length=20)]

@@ -30,7 +30,7 @@ def spark_path(x: NDArray[np.float64], values: NDArray[np.float64]) -> str:
 def _spread(
     values: NDArray[np.float64], finite: NDArray[np.bool_], low: float, high: float
 ) -> NDArray[np.float64]:
-    """Place values between two ends; those that are all the same in the middle."""
+    """Scale values to a range; equal values are centered."""
     # Halved first: the distance of the ends may be more than the largest number.
     halves = np.where(finite, values / 2, 0.0)
     first, last = halves[finite].min(), halves[finite].max()

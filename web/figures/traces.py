@@ -26,7 +26,8 @@ RUN_COLOURS = 10
 RUN_DASHES = ("solid", "dash", "dot", "dashdot")
 # Dashes of the series of one chart; the first is solid.
 SERIES_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-# Up to here a line also shows its points, so that one between two gaps is seen.
+# Up to this number of points, a line also shows its points, so that a point between
+# two gaps is visible.
 POINTS_SHOWN = 40
 
 

@@ -35,7 +35,7 @@ def _other_module() -> Path | None:
         # Python skips a folder without an __init__.py.
         if found is None or found.origin is None:
             return None
-        # The two packages of the SDK lie next to each other.
+        # The two packages of the SDK are in the same folder.
         is_library = Path(found.origin).parents[1].samefile(_SDK.parents[1])
     except (OSError, ImportError):
         return None

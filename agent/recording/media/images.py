@@ -1,6 +1,6 @@
 """Encodes arrays, tensors and PIL images as PNG.
 
-Integers are levels from 0 to 255, floats lie between 0 and 1. Any other range is scaled
+Integers are levels from 0 to 255, floats are between 0 and 1. Any other range is scaled
 to 0-255 and reported in `Encoder.note`.
 """
 

@@ -56,7 +56,7 @@ def to_animation(
 
 
 def _compressed(pixels: bytes, stride: int) -> bytes:
-    # Before each row stands its filter: none.
+    # Each row begins with its filter: none.
     rows = b"".join(
         b"\0" + pixels[start : start + stride]
         for start in range(0, len(pixels), stride)

@@ -1,4 +1,4 @@
-"""The diagnosis stays as right as it was on the recordings that rules may be tuned on."""
+"""The diagnosis of the part tune does not get worse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FLOORS = ROOT / "evaluation" / "tune" / "floors.json"
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_score_of_tune_is_above_its_floor():
-    # A process of its own: the score replays into a database that it makes itself.
+    # A separate process, because the score creates its own database.
     done = subprocess.run(
         [sys.executable, "-m", "evaluation.score", "--part", "tune", "--floor", FLOORS],
         cwd=ROOT,

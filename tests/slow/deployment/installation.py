@@ -53,7 +53,7 @@ def eventually(find):
 
 
 class Team:
-    """The processes of one installation, with a home and a data folder of their own."""
+    """The processes of one installation, with a separate home and data folder."""
 
     def __init__(self, code, home, *, database, redis, port):
         self.code, self.home = code, home
@@ -100,7 +100,7 @@ class Team:
         return self.home / f"{command}.log"
 
     def stop(self):
-        """Stop all as Docker does; return the exit codes of those that are not 0."""
+        """Stop all processes as Docker does; return the nonzero exit codes."""
         for process in self.processes.values():
             process.terminate()
         codes = {

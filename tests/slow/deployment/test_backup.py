@@ -1,4 +1,4 @@
-"""The backup that the page for teams describes holds everything, and can be restored."""
+"""The backup documented in team-server.md is complete and can be restored."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def team(code, tmp_path):
 
 
 def roles(team):
-    """Return the roles that have reported; the web server names none missing yet."""
+    """Return the roles that have sent a heartbeat; /readyz reports no missing ones yet."""
     team.expect_all_running()
     url = team.environment["SEAMARK_DATABASE_URL"]
     with psycopg.connect(url.replace("postgres:", "postgresql:", 1)) as connection:

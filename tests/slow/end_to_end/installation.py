@@ -1,4 +1,4 @@
-"""A whole installation, started as people start it, in a home of its own."""
+"""A complete installation, started as users start it, in a temporary home."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def eventually(is_so, seconds=90.0):
 
 
 class Up:
-    """`manage.py up` in a home of its own.
+    """`manage.py up` in a temporary home.
 
-    With a database that is up to date but empty, the first start need not make it.
+    Uses a migrated, empty database, so that the first start need not create it.
     """
 
     def __init__(self, home, port, database=None):

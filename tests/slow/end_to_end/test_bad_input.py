@@ -37,7 +37,7 @@ MIB = 1024 * 1024
 CONTENT_TYPE = "application/vnd.seamark.frames"
 BATCH = frames([[open_message("victim")], [points_message("loss", [1.0, 2.0])]])
 OPENING = frames([[open_message("victim")]])
-# Where a lone surrogate is to stand; Python's encoders refuse to write one.
+# Placeholder for a lone surrogate, which Python's encoders reject.
 MARK, SURROGATE = "@@@", b"\xed\xa0\x80"
 
 HEALTHY = """
@@ -153,7 +153,7 @@ class Attacked:
         )
 
     def hang(self, head):
-        """Send the head of a request and three bytes of its body, and no more."""
+        """Send only the headers of a request and three bytes of its body."""
         client = socket.create_connection(("127.0.0.1", self.up.port), timeout=10)
         client.sendall(head.replace("\n", "\r\n").encode() + b"abc")
         return client
@@ -413,7 +413,7 @@ def hang(server):
 
 
 TOO_SLOW = "HTTP/1.1 408 Request Timeout"
-# At once, to more than are waited for.
+# At once, more requests than the server waits for.
 UNAVAILABLE = "HTTP/1.1 503 Service Unavailable"
 
 
@@ -423,7 +423,7 @@ def test_a_byte_a_second_ends_and_keeps_nobody_from_logging(server, hang, count)
     with ThreadPoolExecutor(count) as threads:
         lines = threads.map(lambda client: drips(client, 60), slow)
         answers = [server.send(BATCH, token=server.tokens["full"]) for _ in range(10)]
-        # On a busy machine one of the same token may come too slowly itself.
+        # On a busy machine, a request of the same token may be too slow itself.
         eventually(lambda: server.send(BATCH).status == 200)
         lines = list(lines)
 
@@ -487,7 +487,7 @@ def test_slow_forms_of_strangers_do_not_stop_the_server(server, hang):
     for _ in range(20):
         hang(head)
 
-    # Those that cannot be read now are refused, so that threads are free again.
+    # Bodies that cannot be read now are rejected, which frees threads.
     eventually(lambda: server.request("GET", "/livez").seconds < 1)
     eventually(lambda: server.send(BATCH).status == 200)
 

@@ -1,4 +1,4 @@
-"""Another machine writes to a script's spool: the script's data arrives, once."""
+"""Another machine writes to a script's queue: the script's data is stored once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Copy:
             return None
 
     def log(self, count):
-        """Log to a path of its own; return whether all of it got its numbers."""
+        """Log to a separate path; return whether all points were numbered."""
         first = (self.send(b"") or 0) + 1
         messages = ([points_message("other", [1.0])] for _ in range(count))
         return self.send(frames(messages, first=first)) == first + count - 1

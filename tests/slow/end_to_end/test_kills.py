@@ -52,7 +52,7 @@ class Training:
         self.heard = ""
 
     def log_for(self, seconds, *, steps=150):
-        """Listen to it so long, and until so many more steps have been logged."""
+        """Read its output for this long, and until this many more steps are logged."""
         until = time.monotonic() + seconds
         while steps > 0 or time.monotonic() < until:
             self.heard += self.process.stdout.readline()

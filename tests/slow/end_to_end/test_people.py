@@ -1,4 +1,4 @@
-"""A team that is let in by commands, on a server as people start it."""
+"""Members added by commands, on a server started by `manage.py up`."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_each_person_gets_in_by_a_command_and_is_refused_where_the_role_ends(up)
     assert ines.send(*invite, role="member", days="7", uses="1").status_code == 201
     assert ines.send(*invite, role="owner", days="7", uses="1").status_code == 403
 
-    # A key does no more than its owner, and a change of role holds at once.
+    # A key has at most its owner's permissions, and role changes apply at once.
     form = {"workspace": "home", "name": "cluster", "scope": "manage", "days": "365"}
     page = max_.send("/account/keys", access="all", **form)
     secret = re.search(r"smk_[\w-]{20,}", page.text)[0]

@@ -1,4 +1,4 @@
-"""A script that logs while no server answers: it ends as it would have, and on time."""
+"""A script that logs without a server ends normally and on time."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_script_ends_with_its_own_code_and_on_time(up, ending, code, knows_a_s
     assert done.returncode == code
     # Far less than a hang.
     assert float(done.stdout) < 3 * EXIT_SECONDS
-    # Its own words are all there, and the agent's are no traceback.
+    # The script's output is complete, and the agent prints no traceback.
     assert done.stderr.count("Traceback") == (code == 1)
     assert "seamark: run 'offline' is not completely delivered" in done.stderr
 
@@ -105,5 +105,5 @@ def test_what_was_logged_before_there_ever_was_a_server_arrives_too(up):
 
 
 def delivered(reader):
-    """Return every stored step, as often as it is stored."""
+    """Return every stored step, with duplicates."""
     return reader.steps() if reader.get("/projects")["projects"] else []

@@ -65,7 +65,7 @@ def queue(valkey):
 
 
 def make_due(run):
-    """Have the work done now; compaction waits a little for more batches to come."""
+    """Run the work now; compaction waits a little for more batches."""
     assert JournalEntry.objects.filter(run=run).update(
         received_at=timezone.now() - timedelta(minutes=1)
     )

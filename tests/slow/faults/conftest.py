@@ -12,7 +12,7 @@ from tests.agent.tracker_double import TrackerDouble
 
 @pytest.fixture(scope="session")
 def database():
-    """A database of the kind that this test run is about; it survives being stopped."""
+    """A database of this test run's kind that can be stopped and started."""
     with Database(SQLITE if settings.IS_SQLITE else POSTGRESQL) as database:
         yield database
 

@@ -23,7 +23,7 @@ AS_ROOT = ("unshare", "--mount")
 
 
 class Place:
-    """A folder of its own, and the server that scripts in it know."""
+    """A separate folder, with the server that its scripts log to."""
 
     def __init__(self, folder: Path, url: str, **variables: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ class Place:
         self.environment = {
             **kept,
             "HOME": str(folder),
-            # Packages may lie where only the caller's own path leads to.
+            # Packages may be in folders that only the caller's path contains.
             "PYTHONPATH": os.pathsep.join([str(ROOT), *_inherited_path()]),
             "SEAMARK_URL": url,
             "SEAMARK_TOKEN": TOKEN,

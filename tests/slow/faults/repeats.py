@@ -1,4 +1,4 @@
-"""Cases without a kill: the same batch many times, out of order, or contradicted."""
+"""Cases without a kill: batches that are repeated, reordered or contradictory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_DELAY_SECONDS = 0.02
 
 
 def repeat(installation: Installation, times: int) -> Result:
-    """Send a batch, an opening, openings of one run and a content, many times at once."""
+    """Send a batch, an `open` message, several `open` messages of one run, and a file, many times at once."""
     name = unused("repeated")
     spool = uuid4()
     first = bodies.body([bodies.opening(name)], first=1)
@@ -114,7 +114,7 @@ def shuffle(installation: Installation, size: Size) -> Result:
 def send_until_stored(
     installation: Installation, frames: Sequence[bytes], chance: random.Random
 ) -> list[Reply]:
-    """Send all again and again, each time in another order; return the answers."""
+    """Send all batches repeatedly, in another order each time; return the responses."""
     spool = uuid4()
     sent = [
         (bodies.body([frame], first=number), number)
@@ -139,7 +139,7 @@ def send_until_stored(
 
 
 def contradict(installation: Installation, times: int) -> Result:
-    """Send numbers that are stored already with other contents."""
+    """Send frame numbers that are already stored, with other content."""
     refused = changed = 0
     for _ in range(times):
         name = unused("contradicted")
@@ -151,7 +151,7 @@ def contradict(installation: Installation, times: int) -> Result:
             deliver(installation, spool, other).status
             == HTTPStatus.UNPROCESSABLE_ENTITY
         )
-        # Even when something new comes with it.
+        # Even if the batch also has new frames.
         more = bodies.body([payload(7), payload(8)], first=3)
         refused += (
             deliver(installation, spool, more).status == HTTPStatus.UNPROCESSABLE_ENTITY
@@ -177,7 +177,7 @@ def at_once(
 
 
 def deliver(installation: Installation, spool: UUID, body: bytes) -> Reply:
-    """Send to any of the web servers, over a connection of its own."""
+    """Send to any of the web servers, over a new connection."""
     connection = Connection()
     try:
         address = random.choice(installation.addresses)
@@ -187,12 +187,12 @@ def deliver(installation: Installation, spool: UUID, body: bytes) -> Reply:
 
 
 def store(installation: Installation, content: bytes) -> Reply:
-    """Send a content as agents do, until the answer is not to send it again."""
+    """Send a file as agents do, until the server does not request a retry."""
     connection = Connection()
     try:
         while True:
             address = random.choice(installation.addresses)
-            # A rejected content need not be read to its end.
+            # The server may reject a file before reading all of it.
             with suppress(NoAnswer):
                 reply = connection.send_content(address, content)
                 if reply.status not in BEGUN_BY_OTHERS:

@@ -15,7 +15,7 @@ from tests.slow.faults.place import Place, answer_of, lost_and_doubled
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
-# Each call reads the clock's offset, or the time at which it stands. Absolute waits on
+# Each call reads the clock's offset, or the time at which it is frozen. Absolute waits on
 # a simulated clock are converted to relative ones, because the kernel knows only the
 # real clock.
 CLOCK = r"""
@@ -88,8 +88,8 @@ int pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock, const
     return told(changed, lock, &real);
 }
 """
-# Seconds off, and where it stands if it does: from the start, and then after each
-# three hundred points.
+# Offset in seconds, or the time at which the clock is frozen: at the start, and after
+# every three hundred points.
 Offsets = tuple[str, str, str, str]
 
 
@@ -108,8 +108,8 @@ JUMPS: dict[str, Offsets] = {
     "behind 2038": _there_and_back("2000000000 0"),
     "stands still": _there_and_back("0 1800000000"),
 }
-# A monotonic clock never goes back, and no kernel lets it stand still: a program lives
-# with one that is elsewhere, and with one that jumps ahead.
+# A monotonic clock never goes back or stops. Programs must tolerate an offset and jumps
+# ahead.
 JUMPS_OF_BOTH: dict[str, Offsets] = {
     "both a day ahead": (*("0 0", "86400 0", "172800 0", "259200 0"),),
     "both a day behind": _always("-86400 0"),

@@ -1,4 +1,4 @@
-"""Many clients never use up PostgreSQL's connections, and leave none behind."""
+"""Many clients never exhaust PostgreSQL's connections and leave none open."""
 
 from __future__ import annotations
 

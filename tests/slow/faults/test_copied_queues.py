@@ -147,7 +147,7 @@ def _live(
 
 
 def _copy(folder: Path, to: Path) -> None:
-    """Copy the current files; files delivered meanwhile are gone."""
+    """Copy the current files; files delivered meanwhile no longer exist."""
     to.mkdir(parents=True)
     for file in folder.iterdir():
         if file.is_file():

@@ -38,7 +38,7 @@ def is_locked(path: Path | str) -> bool:
 
 @contextmanager
 def traced(raw: sqlite3.Connection, path: Path | str) -> Iterator[dict[str, bool]]:
-    """Note of each statement that SQLite begins whether the lock is held."""
+    """Record for each SQLite statement whether the lock is held."""
     seen: dict[str, bool] = {}
 
     def note(statement: str) -> None:
@@ -62,7 +62,7 @@ def unlocked_writes(seen: dict[str, bool]) -> list[str]:
 
 @pytest.fixture
 def other(tmp_path, django_db_blocker):
-    """A connection to a file of its own, outside of the tests' transaction."""
+    """A connection to a separate file, outside of the tests' transaction."""
     settings = {
         "ENGINE": "tracker.embedded.sqlite",
         "NAME": str(tmp_path / "test.sqlite3"),

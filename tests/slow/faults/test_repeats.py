@@ -1,4 +1,4 @@
-"""The same again, out of order, or contradicted, through real web servers."""
+"""Repeated, reordered and contradictory batches through real web servers."""
 
 from __future__ import annotations
 

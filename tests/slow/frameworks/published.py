@@ -1,4 +1,4 @@
-"""Frameworks' own tests of loggers, with ours in place of their examples.
+"""Frameworks' own logger tests, run with Seamark's loggers.
 
 Lightning's and Accelerate's tests are only in their repositories.
 """
@@ -109,7 +109,7 @@ class Changed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many tests ended how, and the names of those that failed."""
+    """Counts of test results, and the names of failed tests."""
 
     passed: int = 0
     skipped: int = 0
@@ -118,13 +118,13 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A framework's tests of loggers, and how ours gets among them."""
+    """A framework's logger tests, and the code that adds Seamark's logger."""
 
     # The others are about the loggers that the framework brings.
     chosen: str
     least: int
     place: Callable[[Path, Path], Path]
-    # Where its tests do not start a server of their own.
+    # Used if the tests do not start a server themselves.
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -188,7 +188,7 @@ def perform(
     scratch: Path,
     variables: Mapping[str, str],
 ) -> Counts:
-    """Run tests in the frameworks' environment; return how they ended."""
+    """Run tests in the frameworks' environment; return the result."""
     report = scratch / "report.xml"
     report.unlink(missing_ok=True)
     command = ["-m", "pytest", *arguments, "-p", "no:cacheprovider", "-q"]

@@ -223,7 +223,7 @@ def test_copies_of_a_prepared_loader_are_a_part_of_the_wait(
     assert Batch.copies == before + 5
     assert len(waits) == 5
     if is_copied_by_the_loader:
-        # Those of the first one and of the end belong to no step, or to none that waits.
+        # Waits of the first batch and at the end belong to no step.
         assert min(waits[:-1]) >= COPY_SECONDS
     else:
         assert sorted(waits)[2] < COPY_SECONDS

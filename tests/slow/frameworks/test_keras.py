@@ -154,7 +154,7 @@ def test_loops_of_others_are_timed_after_an_interruption(tracker, run):
 def test_metrics_of_a_training_in_several_processes_are_logged_by_the_first(
     tracker, run, monkeypatch
 ):
-    # As where JAX computes, here perhaps for the looks of it alone.
+    # As with JAX, possibly simulated here.
     jax = sys.modules.get("jax") or SimpleNamespace()
     monkeypatch.setitem(sys.modules, "jax", jax)
     monkeypatch.setattr(jax, "process_index", lambda: 1, raising=False)

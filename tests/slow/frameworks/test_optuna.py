@@ -98,7 +98,7 @@ def test_a_trial_may_have_a_run_of_its_own(tracker):
     name = opened[0].removesuffix("-0")
     assert name.startswith("s-")
     assert opened == [f"{name}-0", f"{name}-1", f"{name}-2"]
-    # A pruned trial is no failure.
+    # A pruned trial is not a failure.
     assert states == ["finished"] * 3
     assert study.trials[2].state == optuna.trial.TrialState.PRUNED
     assert "params/kind" in tracker.attributes()

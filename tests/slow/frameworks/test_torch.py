@@ -322,7 +322,7 @@ def test_what_the_backward_pass_needs_is_told_apart_from_other_tensors(tracker, 
 
     facts = tracker.attributes()
     report = "monitoring/train/out_of_memory"
-    # No name leads to any of them but the last.
+    # Only the last one is reachable by a name.
     assert facts[f"{report}/activations_bytes"] >= 10 * gone.nbytes
     assert "activations: float32 5000×100  × 1" in facts[f"{report}/largest"]
     assert "other tensors: float32 5000×100\n" in facts[f"{report}/largest"] + "\n"

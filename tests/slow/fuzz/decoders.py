@@ -1,4 +1,4 @@
-"""Every reader of bytes that others make, and all it may do: answer or refuse."""
+"""Every decoder of untrusted bytes, with the exceptions it may raise."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NOW = datetime(2026, 1, 31, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Decoder:
-    """`cap_bytes` is how much room one input may take, of up to MAX_BYTES itself."""
+    """`cap_bytes` limits the memory for one input of at most MAX_BYTES."""
 
     read: Callable[[bytes], object]
     seeds: tuple[bytes, ...]
@@ -65,7 +65,7 @@ def golden(pattern: str) -> tuple[bytes, ...]:
 
 
 def spool(data: bytes) -> list[Frame]:
-    """Read a segment, as the process that wrote it left it, and end the spool."""
+    """Read a segment as left by its process, and end the queue."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / SPOOL_ID
         home.mkdir()
@@ -92,7 +92,7 @@ def spool_notes(data: bytes) -> object:
         return reader.url, reader.run, reader.frames_from(1, most_bytes=MIB)
 
 
-# How much of a ring's file an input has before its definitions, and before its rows.
+# Bytes of an input before the definitions and before the rows of a ring file.
 RING_PARTS = (512, 2_048)
 
 
@@ -133,7 +133,7 @@ def some_ring() -> bytes:
 
 # Any: JSON values.
 def origin_with(**fields: Any) -> dict[str, Any]:
-    """A spool's description, but for these fields of its origin."""
+    """A queue's description, except for these fields of its origin."""
     texts = dict.fromkeys(("project", "run", "stage", "host", "agent"), "x")
     numbers = dict.fromkeys(("rank", "pid", "time"), 0)
     return {"url": "http://localhost:1", "origin": {**texts, **numbers, **fields}}

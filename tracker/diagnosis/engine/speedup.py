@@ -15,7 +15,7 @@ USUAL_RECOVERY = 0.5
 # The weight of the prior, in pairs.
 PRIOR_PAIRS = 4
 
-# Limits the gain of a step that has no work of its own.
+# Limits the gain of a step without other work.
 LARGEST_BOUND = 100.0
 
 

@@ -17,7 +17,7 @@ Places = NDArray[np.intp]
 
 TREES = 100
 MIN_LEAF = 2
-# As is usual in forests for regression: each split sees a third of the columns.
+# Each split uses a third of the columns, as usual in regression forests.
 SHARE_OF_COLUMNS = 1 / 3
 # The same runs give the same result on every page.
 SEED = 0
@@ -139,7 +139,7 @@ def _best_split(x: Floats, y: Floats) -> tuple[int, float] | None:
     placed = np.take_along_axis(x, order, axis=0)
     sums = np.cumsum(y[order], axis=0)[:-1]
     sizes = np.arange(1, count)[:, None]
-    # The sums of both sides add up to 0, so that one of them is enough.
+    # The sums of both sides add up to 0, so one of them is enough.
     gains = sums**2 / sizes + sums**2 / (count - sizes)
     is_split = placed[1:] > placed[:-1]
     is_split &= (sizes >= MIN_LEAF) & (count - sizes >= MIN_LEAF)

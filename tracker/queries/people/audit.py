@@ -77,7 +77,7 @@ def _entries(workspace: Workspace, filters: AuditFilter) -> QuerySet[AuditEntry]
 def _is_of(workspace: Workspace) -> Q:
     """Match entries of the workspace, and of its members' accounts, as sign-ins.
 
-    Failed sign-ins have no account; they belong to all where there is one workspace.
+    Failed sign-ins have no account; with a single workspace, they belong to it.
     """
     members = Member.objects.filter(workspace=workspace).values("user")
     of_members = Q(workspace=None, user__in=members)

@@ -106,7 +106,7 @@ class Other(str):
 
 
 OTHER = Other("other values")
-# The better direction of the run's own numbers, where there is one.
+# Whether higher or lower is better for a run's number, if known.
 GOOD_HIGH = {"gpu": True, "gpu_idle": False}
 
 

@@ -1,4 +1,4 @@
-"""A ladder as it is printed: a sentence, a table, and bars without a script (pure)."""
+"""The printed report of a ladder: a sentence, a table, and bars without a script (pure)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where one is signed in, and signing out elsewhere."""
+"""The sessions of a user, and signing out of other sessions."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ TO = "change shared views"
 @require_POST
 @signed_in
 def keep(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Keep the table as it is; to share it, one must be allowed to change things."""
+    """Save the table as a view; sharing it needs permission to edit."""
     is_shared = request.POST.get("shared") == "yes"
     if is_shared:
         found = editable_project(request.actor, workspace, project, to=TO)

@@ -17,7 +17,7 @@ class SharedPage:
 
     project: str
     expires_at: datetime | None
-    frozen_at: datetime | None  # None: the page as it is now
+    frozen_at: datetime | None  # None: the current page
     member_address: str
 
 

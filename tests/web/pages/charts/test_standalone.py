@@ -1,4 +1,4 @@
-"""Logged figures as HTML files of their own."""
+"""Logged figures as standalone HTML files."""
 
 from __future__ import annotations
 
