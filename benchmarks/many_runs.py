@@ -98,7 +98,7 @@ class Fill:
         gather_everything(self.ids)
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":
-                # As its own janitor would sooner or later. SQLite has none.
+                # As autovacuum would do later. SQLite has no equivalent.
                 cursor.execute("VACUUM ANALYZE")
 
     def runs(self) -> Iterator[Row]:

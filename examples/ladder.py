@@ -75,7 +75,7 @@ def main() -> None:
         for number, rung in enumerate(RUNGS, start=1):
             say(f"Run {number} of {len(RUNGS)}: {rung.run}{suffix}. {rung.note}.")
             climb(rung, run=rung.run + suffix, images=images, epochs=options.epochs)
-            # From the second run on there is something to compare, while it goes on.
+            # From the second run on, the ladder compares runs, also while one is running.
             tracker.put_ladder(RUNGS[:number], suffix)
     say(tracker.put_ladder(RUNGS, suffix))
 

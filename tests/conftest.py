@@ -62,7 +62,7 @@ isolate()
 # command line is imported before any hook runs, and may need the models.
 django.setup()
 assert settings.DATA_FOLDER.is_relative_to(FOLDER)
-# Safe password hashes are slow by design; tests/tracker/test_settings.py looks at them.
+# Safe password hashes are slow by design; tests/tracker/test_settings.py tests them.
 settings.PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.MD5PasswordHasher",
     *settings.PASSWORD_HASHERS,
@@ -113,7 +113,7 @@ def _assets_as_served() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _one_connection() -> None:
-    # Once a browser was driven, Playwright's event loop runs in this thread for good,
+    # After the first browser test, Playwright's event loop stays in this thread,
     # and then Django keeps another connection for it.
     from tracker.server import statements
 

@@ -40,7 +40,7 @@ class Compression:
 
 
 def accepted_encoding(accepted: str) -> str:
-    """Return the first of ours that a header takes, or "" for none."""
+    """Return the first supported encoding that the header accepts; "" if none."""
     taken = {name for part in accepted.lower().split(",") if (name := _taken(part))}
     return next((name for name in ENCODERS if name in taken), "")
 

@@ -26,7 +26,7 @@ Row = Sequence[Cell]
 
 
 def csv_answer(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
-    """Answer with rows, the first of which are the columns' names, to be stored."""
+    """Return rows as a CSV download; the first row has the column names."""
     response = StreamingHttpResponse(
         Download(written(rows)), content_type="text/csv; charset=utf-8"
     )

@@ -19,7 +19,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-# A link may lead to a page of ours, to the web or to a letter, and nowhere else.
+# Links may lead to Seamark pages, to the web and to email addresses only.
 SCHEMES = ("", "http", "https", "mailto")
 OWN_PICTURE = re.compile(r"^/runs/[0-9a-f-]{36}/files/picture\?[^\s]*$")
 # A code block of this language is a widget; see web/pages/reports/blocks.py.
@@ -121,7 +121,7 @@ def _words(token: Token) -> str:
 
 
 def pictures_of(text: str) -> list[str]:
-    """Return the addresses of the pictures of ours in a text, in order."""
+    """Return the addresses of Seamark images in a text, in order."""
     return [
         address
         for token in _within(MARKDOWN.parse(text))

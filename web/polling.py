@@ -71,7 +71,7 @@ def _part(text: str, version: str) -> HttpResponse:
 
 
 def _kept_by_page(response: HttpResponse) -> HttpResponse:
-    """Have no browser store it: the page names the version that it holds by itself."""
+    """Forbid browser caching: the page itself sends the version that it has."""
     response["Cache-Control"] = "no-store"
     return response
 

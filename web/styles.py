@@ -65,7 +65,7 @@ JOINED: dict[str, Sequence[str]] = {
 
 
 class JoinedStyles(BaseFinder):
-    """Finds each joined sheet as a file of its own, made when it is first looked for."""
+    """Finds each combined style sheet as a file, created at the first request."""
 
     def find(  # type: ignore[override] # its stubs tell the two answers apart
         self, path: str, find_all: bool = False, **options: Any

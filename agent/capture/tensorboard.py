@@ -212,7 +212,7 @@ def _open_files(process: int) -> Iterator[Path]:
         for link in Path(f"/proc/{process}/fd").iterdir():
             with suppress(OSError):
                 target = link.readlink()
-                # Its mode says how it was opened: TensorBoard itself reads such files.
+                # The link's mode shows whether the file is open for writing; TensorBoard only reads.
                 is_written = link.lstat().st_mode & stat.S_IWUSR
                 if _MARK in target.name and is_written and target.is_file():
                     yield target

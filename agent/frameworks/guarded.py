@@ -25,7 +25,7 @@ def guarded(method: Callable[Given, None]) -> Callable[Given, None]:
             # Invalid settings, or an error of a strict run.
             raise
         except Exception as error:  # noqa: BLE001 - foreign code
-            # Frameworks change the arguments of callbacks; training must go on.
+            # Frameworks change the arguments of callbacks; training must continue.
             kind = type(error).__name__
             reported: set[str] = call.__dict__.setdefault("reported", set())
             level = logging.DEBUG if kind in reported else logging.WARNING

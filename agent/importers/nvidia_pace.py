@@ -80,7 +80,7 @@ def _fit(gaps: Sequence[int], limit: int) -> _Fit | None:
         return _Fit(Pace(gpus, limit), share, 1.0) if limit < _CLOSE else None
     if not _is_clear(gaps, limit, between):
         return None
-    # Later ones may be longer than those that were looked at, or shorter.
+    # Later gaps may be longer or shorter than the examined ones.
     longest_within = limit + (min(between) - limit) / 3
     return _Fit(Pace(gpus, longest_within), share, min(between) / max(limit, 1))
 

@@ -23,7 +23,7 @@ def read_log(
     columns: Sequence[str] = (),
     processes: Collection[int] = (),
 ) -> Iterator[Reading]:
-    """Yield what a log says of GPUs at each moment.
+    """Yield the GPU values of a log, by timestamp.
 
     `columns` names the columns of a log without a head.
     """

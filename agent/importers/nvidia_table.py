@@ -1,6 +1,6 @@
 """The table of plain `nvidia-smi`, `nvidia-smi -l` and `watch nvidia-smi` (pure).
 
-Each GPU has two rows: its name, then its numbers. The time stands above the table.
+Each GPU has two rows: its name, then its numbers. The time is above the table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_GPUS = 1_024
 _NAME_CHARACTERS = 200
 _TITLE = re.compile(r"\|\s*NVIDIA-SMI\s")
 _DRIVER = re.compile(r"Driver Version:\s*([\d.]+)")
-# As C's asctime writes it; `watch` puts it at the end of its own first line.
+# In the format of C's asctime; `watch` puts it at the end of its first line.
 _TIME = re.compile(
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\s+([A-Z][a-z]{2})\s+(\d{1,2})\s+"
     r"(\d{2}:\d{2}:\d{2})\s+(\d{4})"

@@ -1,4 +1,4 @@
-"""What a trace says of each step and each GPU, in the terms of docs/monitoring.md (pure).
+"""Metrics of each step and each GPU in a trace, as in docs/monitoring.md (pure).
 
 A step lies between two calls of the profiler's step(); without those, between two
 batches that a PyTorch DataLoader handed over, or between two steps of an optimizer.
@@ -78,7 +78,7 @@ def find_steps(trace: Trace) -> list[TracedStep]:
 
 
 def _between_ends(spans: Sequence[HostSpan]) -> list[TracedStep]:
-    """Return the steps between the ends of spans of which each step has one."""
+    """Return the steps between the ends of spans that occur once per step."""
     ordered = sorted(_of_main_thread(spans), key=lambda span: span.end)
     return [
         TracedStep(number, before.end, span.end, span.thread)

@@ -27,9 +27,7 @@ _CLOCKS_DIFFER_BY = 5_000_000  # microseconds
 
 @dataclass(frozen=True)
 class Renewal:
-    """The spool id under which the frames of a folder are sent, and from which frame
-    on.
-    """
+    """The queue id for the frames of a folder, and the first frame sent under it."""
 
     id: str
     first: int  # the frame that is sent as number 2

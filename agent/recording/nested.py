@@ -54,7 +54,7 @@ class _Walk:
         if self._members > MAX_MEMBERS:
             # A few dictionaries that share members at each level expand exponentially.
             raise UnsupportedValue(value, f"is one of more than {MAX_MEMBERS} values")
-        # Plain types run no code of their own: exceptions come from a user's signal
+        # Plain types run no user code: exceptions come from a user's signal
         # handler and must propagate.
         if type(value) in _LEAVES:
             yield path, value

@@ -15,7 +15,7 @@ from seamark.recording.path_types import Kind, Kinds
 from seamark.recording.records import FILE, IMAGE, RECORDED, Recorded, Records
 from seamark.user_warnings import Notices
 
-# Values of series besides numbers.
+# Values of series other than numbers.
 _NO_NUMBERS = (*RECORDED, Media)
 MAX_MEDIA = 100  # of one call
 _MASK = b'{"is_mask":true}'
@@ -107,7 +107,7 @@ def is_record(value: object) -> TypeGuard[Recorded | Media]:
 
 
 def _contents(path: str, medium: Media, kind: str) -> list[tuple[Content, bytes]]:
-    """Return the content of a medium and its details; a mask is a content of its own."""
+    """Return the content of a medium and its details; a mask is a separate content."""
     name = path.rpartition("/")[2]
     details = medium.encoded_details()
     found: list[tuple[Content, bytes]] = []

@@ -97,7 +97,7 @@ class Steps:
         return True
 
     def end(self, framework: str | None = None) -> None:
-        """Stop timing; with a framework, only if the loop is one of its own."""
+        """Stop timing; with a framework, only if the loop is its own."""
         if framework is not None and framework != self._loop_framework:
             return
         self._loop_thread = None

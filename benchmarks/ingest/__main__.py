@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> None:
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="ingest-"))
         )
-        # PostgreSQL has a user of its own when we are root.
+        # PostgreSQL runs as a separate user if the caller is root.
         scratch.chmod(0o755)
         drivers = []
         for entrant in ENTRANTS:

@@ -1,4 +1,4 @@
-"""How much to log, so that slow systems end in time and fast ones are not noise (pure)."""
+"""Chooses the amount to log: slow systems end in time, fast ones exceed noise (pure)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SEED = 20_260_101
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a case does; the same case is a short test and a long benchmark."""
+    """The size of a case; the same case is a short test and a long benchmark."""
 
     folder: Path
     rounds: int

@@ -64,7 +64,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How many points each frame holds of each series, and which they are."""
+    """The points of each series in each frame."""
 
     points_in_frame: int
 
@@ -197,7 +197,7 @@ class History:
         )
 
     def _torn(self, events: list[Event], final: list[Reading]) -> int:
-        """Count the streams that do not end where a transmission of theirs did."""
+        """Count the streams that do not end at the end of one of their transmissions."""
         ends: dict[int, set[int]] = defaultdict(lambda: {FIRST_FRAME - 1})
         for event in events:
             if event.outcome is Outcome.SENT:

@@ -87,7 +87,7 @@ class Home:
             self.environment["SEAMARK_DATABASE_URL"] = database_url
 
     def python(self, *arguments: str) -> str:
-        """Run a short program of ours; return its words."""
+        """Run a short program; return the words of its output."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=processes.ROOT,

@@ -1,1 +1,1 @@
-"""How long pages take in a real browser; but for the installation, each is one page."""
+"""Page timings in a real browser; each module measures one page."""

@@ -48,10 +48,10 @@ LONGEST_SECONDS = 120.0
 WIDTH, HEIGHT = 1440, 900
 # At the first visit nothing is cached; from the third on, compiled code is.
 UNCOUNTED = 3
-# Charts of the usual size stand three in a row, each 265 pixels high.
+# Three charts per row, each 265 pixels high.
 ROW_PIXELS, IN_A_ROW = 265, 3
 
-# Where the pointer rests while the page opens: on the last chart of the window.
+# Position of the pointer while the page opens: the last visible chart.
 POINTED_AT = (1_200, 800)
 
 # In the page: times until the lines of all visible charts appear, also as placeholders;

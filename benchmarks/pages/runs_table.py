@@ -93,7 +93,7 @@ NUMBERS = """() => new Promise(resolve => {
     ? resolve(performance.now()) : requestAnimationFrame(look)
   look()
 })"""
-# How long the slowest frame took, and in how many of them rows in sight were still empty.
+# Duration of the slowest frame, and number of frames with empty visible rows.
 SCROLL = """async count => {
   const grid = document.querySelector(".runs-grid")
   const height = parseFloat(getComputedStyle(grid).getPropertyValue("--row"))

@@ -34,7 +34,7 @@ class Entrant:
     module: str
     # Its own environment; without one it runs in that of the command.
     environment: str = ""
-    # How many times as many steps it logs in the flood.
+    # Factor of additional steps in the flood.
     times: int = 1
 
 

@@ -125,7 +125,7 @@ def _of_the_whole(ours: Result) -> Iterator[Verdict]:
 
 
 def _beside_peers(ours: Result, peers: Sequence[Result]) -> Iterator[Verdict]:
-    """How many times as long the quickest peer takes, at the median."""
+    """Median time of the fastest peer relative to Seamark."""
     for key, label in LABELS.items():
         words = f"times as long in the best peer, {label}"
         if not peers:

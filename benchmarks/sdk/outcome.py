@@ -19,7 +19,7 @@ class Outcome:
     calls: list[int]
     # CPU time of the whole client, from the first call until it is idle.
     processor: float
-    # How much more resident bytes there were after the last call.
+    # Growth of resident memory until the last call, in bytes.
     memory: int
     dropped: int = 0
     # Whether its buffer outlives the process, if it reports that.

@@ -37,7 +37,7 @@ run.finish()
 """
 
 OWN_MODULE = "raise SystemExit('a module of the user was run')"
-# Each process of a job next to an agent.py of its own, under the name seamark alone.
+# Processes of a job in a folder with its own agent.py, which import seamark.
 BESIDE_AN_OWN_MODULE = """
 import multiprocessing, pickle
 import seamark as agent
@@ -117,7 +117,7 @@ def test_what_is_installed_with_it_is_what_its_requirements_name(wheel):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Unpack the wheel into a folder of its own, as pip does."""
+    """Unpack the wheel into a separate folder, as pip does."""
     folder = tmp_path_factory.mktemp("site")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)

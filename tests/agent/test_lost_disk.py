@@ -1,4 +1,4 @@
-"""The disk of a spool fails for good: the run goes on in another folder."""
+"""The disk of a queue fails permanently; the run continues in another folder."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def logged_over_a_failing_disk(disk, port, caplog):
 
 @pytest.fixture
 def late_port(absent_server, monkeypatch):
-    """Where there is no server yet; of frames that wait, one alone is in memory."""
+    """Without a server; only one waiting frame is in memory."""
     monkeypatch.setattr(
         spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
     )

@@ -694,7 +694,7 @@ def test_threads_that_name_a_series_first_at_once_share_its_steps():
 
 
 class Missing(Mapping):
-    """Settings of which one is missing, as OmegaConf has them."""
+    """Settings with a missing value, as in OmegaConf."""
 
     def __getitem__(self, key):
         if key == "missing":

@@ -52,7 +52,7 @@ class TrackerDouble:
         # write.
         self.gone: dict[str, int] = {}
         self.gone_script: deque[Scripted] = deque()
-        # Contents of files on their way and stored, by digest; answers of their own.
+        # Contents of files, uploading and stored, by digest, with their responses.
         self.arriving: dict[str, bytearray] = {}
         self.stored: dict[str, bytes] = {}
         self.part_script: deque[Scripted] = deque()

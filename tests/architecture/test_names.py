@@ -1,4 +1,4 @@
-"""What a stranger relies on: public names, docstrings, empty packages."""
+"""Conventions of public names, docstrings and empty packages."""
 
 from __future__ import annotations
 

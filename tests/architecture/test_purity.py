@@ -1,4 +1,4 @@
-"""What must load without any framework, seen at run time.
+"""Pure modules load without any framework, checked at run time.
 
 import-linter does not see what a parent package's __init__ imports.
 """

@@ -45,7 +45,7 @@ ELSEWHERE = {
     },
     "another workspace": {"owner": "outsider", "viewer": "outsider"},
 }
-# Requests that would be refused as incomplete before permissions are looked at.
+# Requests that would be rejected as incomplete before the permission check.
 QUERIES = {
     "/api/v1/runs/{run_id}/series": "?path=train/loss",
     "/api/v1/runs/{run_id}/records": "?path=texts",

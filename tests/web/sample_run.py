@@ -1,4 +1,4 @@
-"""A run like those people have: three stages, of which training waits for its data."""
+"""A realistic run with three stages, in which training waits for data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project of which some runs are shared, with a mark in everything that may leak."""
+"""A project with some shared runs, and a marker in every value that could leak."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def answer(request):
 
 @pytest.fixture
 def stalled():
-    """As many bodies that do not arrive as may be waited for."""
+    """The maximum number of stalled bodies that the server waits for."""
     arrive = threading.Event()
     streams = [Stalled(arrive) for _ in range(SLOW_FORMS_AT_ONCE)]
     threads = [

@@ -1,4 +1,4 @@
-"""A page speaks the browser's language if there is one, and else English, at no cost."""
+"""Pages use the browser's language if available, otherwise English."""
 
 from __future__ import annotations
 

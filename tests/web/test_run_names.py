@@ -1,4 +1,4 @@
-"""The parts of run names that are cut where there is little room."""
+"""The parts of run names that are cut in narrow columns."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def unmarked_texts(template: str) -> list[str]:
         for literal in LITERAL.findall(tag)
         if SENTENCE.search(literal[1:-1])
     ]
-    # Tags inside attributes have quotes of their own.
+    # Tags inside attributes contain quotes.
     seen = _Seen()
     seen.feed(TAG.sub("", template))
     seen.close()

@@ -40,7 +40,7 @@ def run_for(
 
 def _starts_again(run: Run, opening: Open, began_at: datetime) -> bool:
     """Return whether processes of this stage and rank have all ended before."""
-    # A preempted job is started again to go on.
+    # A preempted job is started again to continue.
     if opening.resume or opening.helper or run.state == State.PREEMPTED:
         return False
     spools = Spool.objects.filter(

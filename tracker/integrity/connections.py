@@ -43,11 +43,11 @@ class Capacity:
 
 
 def read_capacity() -> Capacity | None:
-    """Return None behind a pooler such as PgBouncer, which has limits of its own."""
+    """Return None behind a pooler such as PgBouncer, which has its own limits."""
     with connection.cursor() as cursor:
         cursor.execute(CAPACITY)
         *values, backend_pid = cursor.fetchone()
-    # A pooler reports process ids of its own.
+    # A pooler reports its own process ids.
     if backend_pid != connection.connection.info.backend_pid:
         return None
     return Capacity(*values)

@@ -117,13 +117,13 @@ NOTHING = Drawn(_NONE, _NONE, _NONE, _NONE, exact=True, count=0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """How to read each chunk; chunks in no mask lie outside."""
+    """How to read each chunk; chunks in no mask are outside."""
 
     by_row: Mask
     by_overview: Mask
     by_points: Mask
     bucket_width: float
-    # Nothing in the window lies before it.
+    # No point of the window is before it.
     origin: float = 0.0
     # Upper bound of the points in the window, from the rows.
     point_count: int = 0

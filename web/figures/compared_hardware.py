@@ -113,7 +113,7 @@ def _lines(run: MeasuredRun, pattern: str) -> list[Measurement]:
     fitting = [item for item in run.measurements if fits(item.measure, pattern)]
     if "<i>" in pattern:
         return fitting
-    # Of values measured by each process, take the first process's.
+    # For metrics that each process measures, use those of the first process.
     first = min((item.rank for item in fitting), default=0)
     return [item for item in fitting if item.rank == first]
 

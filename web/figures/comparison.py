@@ -124,5 +124,5 @@ def _drawn(line: Line) -> tuple[Floats, ...]:
 def _dash(line: NamedLine) -> str:
     if line.dash:
         return line.dash
-    # Where a color is a value's and not a run's, lines of that value look alike.
+    # If colors belong to values, lines with the same value look the same.
     return "solid" if line.colour else run_dash(line.position)

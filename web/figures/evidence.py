@@ -38,7 +38,7 @@ class EvidenceSignal:
 
 @dataclass(frozen=True, slots=True)
 class ShareLine:
-    """How much of the steps' time was spent waiting, evened out."""
+    """Smoothed share of step time spent waiting."""
 
     path: str
     x: NDArray[np.float64]
@@ -104,7 +104,7 @@ def _share_row(line: ShareLine, limit: float | None) -> Row:
 
 
 def _kind(signal: EvidenceSignal) -> Kind:
-    """Return the row the signal has among the hardware, or one of its own."""
+    """Return the signal's row of the Hardware page, or a separate row."""
     for kind in (kind for group in GROUPS for kind in group.kinds):
         if signal.path in kind.measures:
             return kind
@@ -121,7 +121,7 @@ def _row(signals: Sequence[EvidenceSignal]) -> Row:
             [signal.line],
             colour=COLOURS.get(signal.path, ""),
         )
-        # As among the hardware, so that colors are the same.
+        # As on the Hardware page, so that colors match.
         for signal in sorted(signals, key=lambda signal: order.index(signal.path))
     ]
     return scaled_row(kind, readings, limits[0] if limits else None)

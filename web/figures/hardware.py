@@ -192,7 +192,7 @@ def _identity(item: Measurement) -> tuple[int, int, str, int]:
 
 
 def _gpu(measure: str) -> tuple[int, int]:
-    """Return the index of a GPU and of its MIG slice; -1 where there is none."""
+    """Return the index of a GPU and of its MIG slice; -1 if there is none."""
     match = GPU.match(measure)
     if match is None:
         return -1, -1

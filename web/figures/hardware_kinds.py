@@ -39,7 +39,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows that are looked at together; `name` stands in addresses."""
+    """Rows that are shown together; `name` is used in addresses."""
 
     name: str
     heading: str

@@ -214,7 +214,7 @@ def _map_trace(x: Floats, edges: Floats, counts: Floats, slot: int) -> Trace:
 
 
 def _rows(table: Floats) -> object:
-    # A column of its own would be taken for a row.
+    # Plotly would read a single column as a row.
     return compact(table) if table.shape[1] > 1 else table.tolist()
 
 

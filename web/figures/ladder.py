@@ -1,4 +1,4 @@
-"""Where the time of a step goes, rung by rung: one stacked bar for each."""
+"""The time breakdown of a step, as one stacked bar per optimization step."""
 
 from __future__ import annotations
 

@@ -291,7 +291,7 @@ def _reading_traces(
             colour=colour,
             width=1.3,
             dash=dash or ("solid" if reading.slot is None else run_dash(reading.slot)),
-            # Hover text comes from templates of ours; units are ours, too.
+            # Hover templates and units are constants of ours, so they need no escaping.
             rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": _mode(line)},
         )
     )

@@ -21,7 +21,7 @@ WIDEST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:
-    """How much a line is smoothed, from 0 to below 1, and in which way."""
+    """The kind and the weight of smoothing; the weight is at least 0 and below 1."""
 
     weight: float = 0.0
     kind: str = EMA
@@ -70,7 +70,7 @@ def _decaying_mean(values: Floats, decays: Floats, share_of_new: float) -> Float
     pairs = zip(values.tolist(), decays.tolist(), strict=True)
     for index, (value, decay) in enumerate(pairs):
         share = share * decay + share_of_new
-        # As a step towards the value: a sum of huge ones need not be a number.
+        # A step towards the value, because a sum of huge values can overflow.
         new = share_of_new / share
         now = now * (1 - new) + value * new
         mean[index] = now

@@ -67,7 +67,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
     start = float(starts.min()) if bars else 0.0
     places = [_roomiest(bar, start, start + span) for bar in bars]
     notes = _notes(bars, start, start + span)
-    # An axis of no bars would show dates of its own invention.
+    # Plotly shows arbitrary dates on an axis without bars.
     xaxis["visible"] = bool(bars)
     if bars:
         xaxis["range"] = [start - span * 0.01, start + span * 1.02]

@@ -40,5 +40,5 @@ def ngettext(singular: str, plural: str, number: float) -> str:
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a constant for translation; `gettext` translates it where it is shown."""
+    """Mark a constant for translation; `gettext` translates it when it is shown."""
     return message

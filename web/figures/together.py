@@ -125,8 +125,8 @@ def _between(
     before = np.clip(np.searchsorted(x, places, side="right") - 1, 0, len(x) - 1)
     after = np.minimum(before + 1, len(x) - 1)
     is_known = (places >= x[0]) & (places <= x[-1])
-    # As a share of the way, which is from 0 to 1: `np.interp` takes the slope, which is
-    # infinite between places that are next to each other near 0.
+    # As a share from 0 to 1: `np.interp` uses the slope, which is infinite between
+    # neighboring positions near 0.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         share = (places - x[before]) / (x[after] - x[before])
         share = np.where(before == after, 0.0, share)

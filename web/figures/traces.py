@@ -105,7 +105,7 @@ def line_trace(
 def band_trace(
     x: Floats, low: Floats, high: Floats, *, colour: str, rows: Trace | None = None
 ) -> Trace:
-    """Fill between low and high; each stretch without gaps is a polygon of its own."""
+    """Fill between low and high; each stretch without gaps is a separate polygon."""
     outline_x, outline_y = _outline(x, low, high)
     return {
         "type": "scatter",

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from web.figures.texts import gettext, ngettext
 
-# As many as are known of: there may be more.
+# Maximum number of recorded writers; there may be more.
 MAX_KNOWN = 64
 
 
 def writers_words(ranks: Sequence[int]) -> str:
-    """Name processes by their ranks, of which there is one for each: ranks 0 to 7."""
+    """Name processes by their ranks, one per process: ranks 0 to 7."""
     known = sorted(set(ranks))
     if len(ranks) >= MAX_KNOWN:
         return gettext("at least %(count)s processes") % {"count": len(ranks)}

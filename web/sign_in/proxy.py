@@ -30,7 +30,7 @@ class ProxySignIn:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         email = request.headers.get(settings.PROXY_USER_HEADER, "").strip().lower()
-        # A key in the request decides by itself.
+        # An API key in the request takes precedence.
         if email and "Authorization" not in request.headers and is_trusted(request):
             _sign_in(request, email)
         return self.get_response(request)

@@ -31,7 +31,7 @@ SIZE_STEP = 1024
 # Beyond these a number is easier to read with an exponent.
 LARGEST_PLAIN, SMALLEST_PLAIN = 1e9, 1e-4
 SIGNIFICANT_DIGITS = 4
-# Up to here every integer has a float of its own.
+# Up to this value, floats represent every integer exactly.
 LARGEST_EXACT = 2**53 - 1
 # Below this, a quantity is shown with one digit after the point.
 ONE_DIGIT_BELOW = 10
@@ -168,7 +168,7 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
 
 @register.simple_tag
 def counted(lasted: timedelta | None) -> SafeString | str:
-    """Show for how long something has been so; the page counts on by itself."""
+    """Show the duration of a state; a script on the page keeps counting."""
     if lasted is None:
         return UNKNOWN
     seconds = int(lasted.total_seconds())

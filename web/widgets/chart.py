@@ -31,9 +31,9 @@ from web.pages.runs.path_search import find_paths
 from web.run_names import RunNames
 from web.texts import gettext_lazy
 
-# A widget has room for the names of no more.
+# A widget has no room for more names.
 MAX_RUNS = 20
-# Runs of which groups are drawn.
+# Maximum number of runs that are grouped.
 MAX_GROUPED = 100
 BUCKETS = 500
 SERIES = "float_series"

@@ -22,7 +22,7 @@ from web.pages.dashboards.widget_kind import (
 )
 from web.texts import gettext_lazy
 
-# Each has a heat map of its own, so that more would be too low to read.
+# Each run has its own heat map; with more, they would be too small to read.
 MAX_RUNS = 6
 # Columns of a heat map.
 MAX_HISTOGRAMS = 200

@@ -141,7 +141,7 @@ def _scatter(
         size=Dimension(values[2].label),
         colour=Dimension(values[3].label),
     )
-    # The widget has a height of its own.
+    # The widget sets the height.
     del figure["layout"]["height"]
     return FigureView(figure, is_live=scene.shown.is_live)
 
@@ -181,7 +181,7 @@ def _paths(dimensions: Sequence[str]) -> list[str]:
     ]
 
 
-# Any: likewise, and what Kind takes.
+# Any: arguments of Kind.
 def _kind(**described: Any) -> Kind:
     return Kind(
         body=lambda scene, settings: _body(scene, _dimensions(settings)),

@@ -240,8 +240,7 @@ class Counters:
         # 32-bit byte counters overflow between two samples, an unknown number of times.
         self.fields = FieldValues(library, gpu, names, wide=counted)
         self._rates = Rates()
-        # Paths that no other source need supply, and how often in a row each was
-        # missing.
+        # Paths that need no other source, and the consecutive misses of each.
         self.paths: set[str] = set()
         self._misses: dict[str, int] = {}
 

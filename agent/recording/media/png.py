@@ -35,7 +35,7 @@ def to_animation(
     channels: int,
     frames_per_second: float,
 ) -> bytes:
-    """Return frames of pixels as an animated PNG that repeats for ever."""
+    """Return frames of pixels as an animated PNG that repeats endlessly."""
     header = struct.pack(">IIBBBBB", width, height, _BITS, COLOURS[channels], 0, 0, 0)
     parts = [_SIGNATURE, _chunk(b"IHDR", header)]
     parts.append(_chunk(b"acTL", struct.pack(">II", len(frames), 0)))

@@ -1,4 +1,4 @@
-"""Planted secrets leave a machine on none of the ways that are captured."""
+"""Planted secrets never leave the machine, whatever part is captured."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def test_a_file_that_there_is_not_is_refused(capsys):
 
 
 def test_a_pipe_is_refused_with_what_to_do(messages, capsys):
-    # As a shell makes one of <(zcat gpu.csv.gz).
+    # A pipe, as a shell creates it for <(zcat gpu.csv.gz).
     reading, writing = os.pipe()
     os.write(writing, SMI.encode())
     os.close(writing)

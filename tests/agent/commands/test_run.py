@@ -138,7 +138,7 @@ def test_a_script_on_another_machine_or_of_another_run_measures_everything(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_program_decides_what_a_signal_means(tracker, start, number):
-    # Not with print, which must not be interrupted by itself.
+    # print must not be interrupted by another print.
     script = """
 import os, signal, sys, time
 def leave(number, frame):
@@ -166,7 +166,7 @@ time.sleep(60)
 
 
 def own_group(*ignored):
-    """Begin as a session of its own, in which these signals are ignored."""
+    """Start a new session in which these signals are ignored."""
     os.setsid()
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
@@ -209,7 +209,7 @@ time.sleep(1.5)
 
 
 def test_ctrl_c_ends_it_as_it_ends_the_program(tracker, start):
-    """Or a loop of the shell would go on with the next."""
+    """Otherwise a shell loop would continue with the next command."""
     script = "import time; print('ready', flush=True); time.sleep(60)"
     process = start("run", "--", sys.executable, "-c", script, start_new_session=True)
     assert process.stdout.readline() == "ready\n"

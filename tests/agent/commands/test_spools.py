@@ -95,7 +95,7 @@ def test_what_a_process_may_have_in_memory_is_told_apart(
 ):
     living = create_spool(tmp_path / "elsewhere", ORIGIN, url=None)
     ring = create_ring(living.folder)
-    # As in another container, or under a process that logs on.
+    # As in another container, or with a process that still logs.
     spool_root.mkdir(parents=True)
     living.folder.rename(spool_root / living.folder.name)
     living.close()

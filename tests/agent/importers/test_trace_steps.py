@@ -1,4 +1,4 @@
-"""Where the time of traced steps went."""
+"""Time breakdown of traced steps."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from seamark.importers.problems import Problems
 from seamark.importers.wandb_values import NO_YAML, read_config, read_summary
 
-# As versions of W&B before 0.18 write it, by PyYAML.
+# Format of W&B before 0.18, written by PyYAML.
 OLD = """\
 wandb_version: 1
 
@@ -36,7 +36,7 @@ model:
     - 64
     - 128
 """
-# As newer ones do, which are written in Go.
+# Format of newer versions, written in Go.
 NEW = """\
 _wandb:
     value:

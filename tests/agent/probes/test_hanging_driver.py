@@ -1,4 +1,4 @@
-"""A driver that blocks, fails, and loses a GPU while a run goes on."""
+"""A driver that blocks, fails and loses a GPU during a run."""
 
 from __future__ import annotations
 

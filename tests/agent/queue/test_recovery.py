@@ -131,7 +131,7 @@ def recovered(process: Process) -> Counter[tuple[str, float]]:
 
 
 def recover_until(call: str, folder: Path) -> None:
-    """Recover, and be killed when it comes to a call."""
+    """Recover, and get killed at a certain call."""
 
     def killed(*arguments: object, **options: object) -> None:
         raise Killed
@@ -258,7 +258,7 @@ def test_each_row_is_delivered_once_whatever_happens(tmp_path_factory, data):
 def test_a_mark_that_was_made_twice_is_told_from_a_new_one(
     process: Process, moved: int
 ):
-    """As a writer leaves it that could not write at first, because the disk was full."""
+    """A queue whose writer could not write at first, because the disk was full."""
     process.log(1)
     if moved:
         process.move(most_bytes=10**6)

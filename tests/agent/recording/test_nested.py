@@ -49,7 +49,7 @@ class Pydantic(BaseModel):
 
 
 class ConfigDict:
-    """As ml_collections has it: no mapping, and no attribute is called __dict__."""
+    """Like ml_collections: not a mapping, and without __dict__."""
 
     def __init__(self, **values):
         object.__setattr__(self, "_values", values)

@@ -67,7 +67,7 @@ class Case:
         self._writer.begin(None)
 
     def log(self, *paths: str) -> None:
-        """As a call of the user's does: the short way, where it is known."""
+        """Log like a user's call: through the fast path, if known."""
         layout = self._writer.layouts.by_key.get(paths)
         if layout is not None:
             try:

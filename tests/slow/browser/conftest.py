@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # Tables can be imported once Django is set up, which is after this module.
     from tracker.models import Member
 
-# Behaviors' modules are loaded and connected; the API's page has none.
+# Modules of behaviors are loaded and connected; the API page has none.
 CONNECTED = """() => !document.querySelector("script[src*='/web/js/main']") ||
   "connected" in document.documentElement.dataset"""
 # Logged on a busy machine: a font or chart is drawn later than Chromium expects; htmx
@@ -82,7 +82,7 @@ def anchor(
 
 @pytest.fixture
 def context(request: pytest.FixtureRequest, anchor: Page) -> Iterator[BrowserContext]:
-    """Return the context that tests share, or one of its own for a test marked so."""
+    """Return the shared context, or a separate one for a test with that marker."""
     if request.node.get_closest_marker("browser_context_args"):
         yield request.getfixturevalue("new_context")()
         return

@@ -10,7 +10,7 @@ from tracker.models import Project, Run, State
 
 
 def add_runs(project: Project, count: int) -> list[Run]:
-    """Add runs of which each began a minute before the one made before it."""
+    """Add runs, each of which began a minute before the previous one."""
     now = timezone.now()
     runs = [
         Run(

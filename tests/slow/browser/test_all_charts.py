@@ -49,7 +49,7 @@ DRAG = "chart => chart.querySelector('.js-plotly-plot')._fullLayout.dragmode"
 
 @dataclass(frozen=True)
 class Drawn:
-    """Where a chart is, and names that its drawing, its title or its legend shows."""
+    """The location of a chart, and names in its drawing, title or legend."""
 
     address: str
     names: tuple[str, ...]

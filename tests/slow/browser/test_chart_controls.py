@@ -272,7 +272,7 @@ def test_a_chart_of_a_dashboard_is_taken_along_and_fills_the_window(
     drawn(page).get_by_role("button", name="Full screen").click()
     expect(page.get_by_role("dialog", name=LOSS)).to_be_visible()
 
-    # One that is far below the window is shown all the same.
+    # A chart far below the window is shown as well.
     page.goto(page.url.replace("aaaa1111", "bbbb2222"))
     dialog = page.get_by_role("dialog", name=EPOCH)
     expect(dialog).to_be_visible()

@@ -369,7 +369,7 @@ def test_of_many_runs_the_one_that_is_meant_stands_out(visit, ada, project):
     expect(plot.locator("path.js-line")).to_have_count(31)
 
     assert violations(page) == []
-    # By keys: Tab passes one run of all, arrows go on from there.
+    # By keyboard: Tab stops at one run, arrow keys move on from there.
     compared.get_by_role("link", name="sweep-00").focus()
     for _ in range(12):
         page.keyboard.press("ArrowDown")

@@ -1,4 +1,4 @@
-"""Charts of several runs: read together, zoomed together, and grown while runs go on."""
+"""Charts of several runs share hover and zoom, and grow while runs are live."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_lines_of_runs_are_read_together_on_all_charts(visit, ada, project, wher
     said = other.locator(".chart__reading")
     expect(other.locator(".chart__cursor")).to_be_visible()
     expect(said).to_have_text(f"{1 + np.sin(float(place.split()[-1]) / 50) / 10:.4g}")
-    # Its line as it is drawn.
+    # Its drawn line.
     drawn = {
         trace.get_attribute("stroke")
         for trace in chart.locator(".chart__stroke path").all()
@@ -276,7 +276,7 @@ def test_beside_the_runs_a_zoom_lasts_until_the_axis_is_another(visit, ada, proj
     assert zoomed(page) == [pytest.approx(shown)]
     expect(reset).to_be_visible()
 
-    # Runs that come and go leave it as it is.
+    # New and removed runs do not change it.
     page.get_by_label("Filter by name or tag").fill("a")
     expect(page.get_by_text("1 of 1 run shown")).to_be_visible(timeout=SLOW_MS)
     expect(chart_of(page, "train/loss").locator(".js-line")).to_have_count(1)

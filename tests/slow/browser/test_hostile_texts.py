@@ -66,9 +66,9 @@ pytestmark = [
 # A payload that hides a later one cannot hide an earlier one.
 ORDERS = {"in order": PAYLOADS, "reversed": PAYLOADS[::-1]}
 COMMON_STAGE = PAYLOADS[0]
-# As long as each kind of name may be.
+# Maximum length of each kind of name.
 RUN, PROJECT, USER, STAGE, AGENT = 255, 200, 150, 100, 50
-# As long as each kind of text may be that people give.
+# Maximum length of each kind of user text.
 REASON, ADDRESS, KIND = 500, 500, 100
 # Fields that must contain payloads; further ones are counted too.
 HOSTILE = {
@@ -162,7 +162,7 @@ def add_dismissals(project: Project, member: Member, texts: list[str]) -> Run:
 
 
 def rename(project: Project, member: Member, name: str) -> None:
-    """Give everything that stands around a page one name: project, workspace, person."""
+    """Give project, workspace and user of a page one name."""
     Project.objects.filter(id=project.id).update(name=name)
     Workspace.objects.filter(id=project.workspace_id).update(name=name)
     User.objects.filter(id=member.user_id).update(username=name)
@@ -373,7 +373,7 @@ def test_no_text_that_is_logged_does_anything_on_any_page(
 
 
 def test_what_the_agent_captured_is_among_what_is_shown(visit, ada, hostile):
-    """Were it written elsewhere, the pages would be looked at without it."""
+    """The text must be stored, otherwise the pages would be tested without it."""
     _, runs, _ = hostile
     source = f"/runs/{runs[0].id}/source?stage={quote(COMMON_STAGE)}"
     page = visit(f"{source}&against={runs[1].id}", ada)

@@ -76,7 +76,7 @@ def log(run, first, count, *, spike=None):
 
 
 def refresh(page):
-    """Look again now, as the page does by itself every few seconds."""
+    """Poll now, as the page does every few seconds."""
     page.evaluate(
         """() => document.querySelector(".chart")
              .dispatchEvent(new CustomEvent("chart-refresh"))"""
@@ -103,7 +103,7 @@ def test_only_what_is_new_is_fetched_and_all_of_it_is_shown(
     expect(page.locator(DRAWN)).to_be_visible()
 
     log(run, count, 40, spike=20)
-    # The page may have looked by itself just before there was anything.
+    # The page may have polled just before the data arrived.
     with page.expect_response(lambda r: is_figure(r) and r.status == 200) as second:
         refresh(page)
     wait_until(page, lambda: page.evaluate(SHOWN)["highest"] >= SPIKE)

@@ -153,7 +153,7 @@ def test_logs_show_the_first_lines_then_other_logs_and_texts(visit, ada, run):
     expect(page.get_by_role("cell", name="once upon a time")).to_be_visible()
     expect(page.get_by_role("searchbox", name="Find lines")).to_have_value("epoch")
     expect(page.locator(".log__matches")).to_have_text("1 of 1")
-    # Lines of the log that is read go on, in the element that was there.
+    # The open log grows in the existing element.
     write(run, [records_message("logs/stdout", ["epoch 2 of 10"])])
     expect(page.locator(".log__line").last).to_contain_text("epoch 2 of 10")
 

@@ -1,4 +1,4 @@
-"""How behaviors reach elements, and when pages keep quiet."""
+"""Behaviors are attached to elements; background tabs do not poll."""
 
 from __future__ import annotations
 

@@ -61,12 +61,12 @@ def test_ten_thousand_runs_scroll(visit, ada):
         f"a scroll step costs {step_ms:.1f} ms of main thread, "
         f"sorting by a metric takes {sort_ms:.0f} ms"
     )
-    # As many elements as the window needs, and not as many as there are runs.
+    # The number of elements depends on the window, not on the number of runs.
     assert page.locator(".runs-grid__row").count() < MAX_ROWS_DRAWN
     assert jump_ms < SLOWEST_JUMP_MS
 
 
-# How long until the rows at a place far down are there.
+# Time until rows far down the table are shown.
 JUMP = """top => new Promise(resolve => {
   const grid = document.querySelector(".runs-grid"), start = performance.now()
   grid.scrollTop = top

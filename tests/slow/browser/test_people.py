@@ -28,7 +28,7 @@ PEOPLE = {
 def person(
     browser: Browser, browser_context_args, live_server
 ) -> Iterator[Callable[..., Page]]:
-    """A browser of their own for each person."""
+    """A separate browser for each user."""
     contexts = []
 
     def open_browser(member: Member | None = None) -> Page:

@@ -77,7 +77,7 @@ def test_the_button_draws_what_nobody_has_scrolled_to(visit, ada, dark, report):
     assert printed["drawn"] == CHARTS
     assert printed["said"] == []
     assert all(map(is_dark, printed["words"]))
-    # As wide as the sheet, less its margins, and not as the window.
+    # As wide as the sheet without margins, not as the window.
     assert 300 < printed["widest"] < 690
     assert printed["ground"] == "rgb(255, 255, 255)"
     expect(page.get_by_role("button", name="Print", exact=True)).to_be_focused()

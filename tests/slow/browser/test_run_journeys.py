@@ -152,7 +152,7 @@ def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
         "document.querySelector('.chart__plot')._fullLayout.xaxis.range"
     )
     assert shown == pytest.approx([low, high], abs=2)
-    # Another group of readings is looked at for the same time; then all of it.
+    # Another group of metrics for the same time range; then the whole range.
     page.get_by_role("link", name="GPUs", exact=True).click()
     expect(page).to_have_url(re.compile("group=gpus.*low="))
     expect(page.locator(DRAWN)).to_be_visible()

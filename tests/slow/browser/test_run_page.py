@@ -216,7 +216,7 @@ def test_gaps_are_gaps(visit, ada, page, project):
     visit(f"/runs/{long_run(project, values).id}/charts", ada)
     expect(page.locator(DRAWN)).to_be_visible()
 
-    # Plotly draws each stretch of a line as a path of its own.
+    # Plotly draws each segment of a line as a separate path.
     expect(page.locator(".js-line")).to_have_count(2)
     expect(page.locator(".chart__notes")).to_have_text(
         "25 points are NaN or infinite: gaps in the line."

@@ -284,7 +284,7 @@ def test_a_colour_is_chosen_at_the_dot_or_by_key_and_is_in_the_address(
 
     page.reload(wait_until="networkidle")
     expect(row(page, first)).to_have_attribute("data-slot", "1")
-    # Where the eye is closed there is no color to choose.
+    # Hidden runs have no color to choose.
     page.get_by_role("grid", name="Runs").focus()
     page.keyboard.press("e")
     page.keyboard.press("c")
@@ -316,7 +316,7 @@ def test_a_ticked_run_has_the_chosen_colour_in_table_charts_and_comparison(
 def test_charts_of_one_run_leave_room_for_those_that_runs_share_and_load_on_scroll(
     open_runs, project
 ):
-    """One run with 290 series of its own stands next to one with train/ and val/."""
+    """A run with 290 separate series next to one with train/ and val/."""
     debug = [f"debug/layer_{number:03}" for number in range(290)]
     logged(project, "wide", "train/loss", "val/loss", *debug)
     logged(project, "usual", "train/loss", "val/loss")

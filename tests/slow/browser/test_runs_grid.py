@@ -339,7 +339,7 @@ def test_new_runs_and_values_appear_without_losing_place_or_choice(open_runs, pr
 
 @pytest.fixture
 def family(project):
-    """A search of three trials, one of which has two folds, and a run by itself."""
+    """A search with three trials, one of them with two folds, and a single run."""
     search, *trials = (
         make_run(project, name) for name in ("search", "rate-1", "rate-2", "rate-3")
     )
@@ -484,7 +484,7 @@ def test_of_what_has_changed_only_that_is_sent(open_runs, project):
         page.locator("[data-position='19']"),
     )
     before = names(page)
-    # Those that are there move up, and none is sent for it.
+    # The loaded rows move up without a request.
     with page.expect_response(is_news) as news:
         Run.objects.filter(name=before[0]).update(trashed_at=timezone.now())
     assert news.value.json()["rows"] == list(range(1, 20))
@@ -832,7 +832,7 @@ def test_an_answer_that_is_cut_off_is_no_answer(open_runs, project, cut):
     expect(page.get_by_role("link", name="one")).to_be_visible()
 
 
-# A context keeps an installed clock, so the test has one of its own.
+# A context keeps an installed clock, so the test uses a separate one.
 @pytest.mark.browser_context_args
 def test_where_nobody_can_tell_runs_may_have_changed_and_undo_finds_out_later(
     open_runs, project, watch

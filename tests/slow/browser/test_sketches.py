@@ -137,7 +137,7 @@ def size(request):
 
 @pytest.fixture
 def chart_page(visit, ada):
-    """A page on which Plotly may set its styles, without a chart of its own."""
+    """A page without charts on which Plotly may set styles."""
     run = make_run(make_project(ada))
     return visit(f"/runs/{run.id}/charts", ada)
 

@@ -21,7 +21,7 @@ MAX_UNPACKED = 2**22
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """How to unwrap arbitrary bytes, and to wrap them again."""
+    """Functions that unwrap arbitrary bytes and wrap them again."""
 
     parts: Callable[[bytes], list[bytes]]
     whole: Callable[[Sequence[bytes]], bytes]

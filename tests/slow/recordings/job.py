@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 
-# As many threads as in the container that this job stands for.
+# The number of threads in the simulated container.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np

@@ -30,7 +30,7 @@ def test_a_refusal_says_code_and_message():
 
 def test_a_kind_of_a_refusal_is_answered_as_that_refusal():
     class BadCursor(InvalidInput):
-        """Has no status of its own."""
+        """An error without a separate status."""
 
     response = answered(BadCursor("cursor", "is too old"))
 

@@ -65,7 +65,7 @@ def chunk_rows(points: Points) -> list[dict[str, Any]]:
 
 
 def whole_of(points: Points) -> dict[str, Any]:
-    """Return what the row of a chunk, or of a series, says of all its points."""
+    """Return the summary of all points in the row of a chunk or series."""
     finite = points.values[np.isfinite(points.values)]
     known = points.values[~np.isnan(points.values)]
     return {
@@ -82,7 +82,7 @@ def whole_of(points: Points) -> dict[str, Any]:
 
 
 def summary_of(points: Points) -> dict[str, Any]:
-    """Return what the row of a series says of the points in its chunks."""
+    """Return the summary of a series row over the points in its chunks."""
     if not len(points):
         return {}
     last = points.sorted_by_step().values[-1]

@@ -35,7 +35,7 @@ class Stalled(io.BytesIO):
 
 
 class Dripping(Stalled):
-    """A body of which one byte arrives each time the test continues it."""
+    """A body whose next byte arrives when the test continues it."""
 
     def read(self, _size=-1, /):
         self.goes_on.clear()

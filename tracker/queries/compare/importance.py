@@ -21,7 +21,7 @@ MIN_RUNS = 10
 # The forest of more would keep the page waiting.
 MAX_RUNS = 300
 MAX_PARAMETERS = 60
-# Text values with a column of their own; the rarest ones have none.
+# Maximum number of text values with a separate column; rarer values have none.
 MAX_WORDS = 12
 # From this rank correlation on, the effects of two parameters cannot be separated.
 COLLINEAR = 0.9

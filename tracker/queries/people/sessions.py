@@ -1,4 +1,4 @@
-"""Where a user is signed in."""
+"""The sessions of a user."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from web.languages import FOLDER
 
 WEB = FOLDER.parent
 DOMAINS = ("django", "djangojs")
-# In which no text of ours is.
+# Folders without texts of ours.
 IGNORED = shutil.ignore_patterns("locale", "vendor", "__pycache__", "fonts")
 STABLE = ("--add-location=file", "--no-wrap")
 PROGRAMS = ("xgettext", "msguniq", "msgmerge", "msgattrib", "msgfmt")

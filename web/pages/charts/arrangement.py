@@ -116,7 +116,7 @@ def panel_json(panel: Widget) -> str:
     return text
 
 
-# Any: JSON, likewise.
+# Any: JSON.
 def _panel(value: Any) -> Widget:
     text = orjson.dumps(value).decode()
     if len(text) > LONGEST_PANEL or not is_storable(text) or "\\u0000" in text:

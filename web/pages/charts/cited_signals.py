@@ -61,7 +61,7 @@ def _path(name: str, scope: str) -> str:
 
 
 def _drawn(name: str) -> str:
-    """Return the signal drawn in place of one that is no series of its own."""
+    """Return the signal to draw for one that is not a series."""
     return ONE_GPU if name == BUSIEST_GPU else name
 
 

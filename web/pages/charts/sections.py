@@ -20,7 +20,7 @@ MAX_RUNS, SOME_RUNS, ONE_RUN = range(3)
 FEWEST_SHARING = 2
 # From so many on, numbered siblings such as layers.0 to layers.47 have a section.
 MIN_SIBLINGS = 8
-# As frameworks name the parts of a network; other numbered paths stay open.
+# Names that frameworks give to parts of a network; other numbered paths stay open.
 NUMBERED = re.compile(
     r"((?:.*?[./_-])??(?:layers?|blocks?|h|stages?|experts?|heads?)[./_-]?)(\d+)(?=[./_-]|$)",
     re.IGNORECASE,

@@ -43,15 +43,15 @@ from web.snippets import capture, two_runs
 FINDINGS, VALUES = "findings", "values"
 # Tabs whose charts show one value per run.
 VALUE_TABS = ("parallel", "scatter")
-# As many runs are offered to be added.
+# Maximum number of runs offered to add.
 FOUND = 12
 # Maximum number of projects listed in the picker; with more, the search covers all.
 MAX_PROJECTS = 200
-# With more runs, a scrolling list stands next to the charts.
+# With more runs, a scrolling list is next to the charts.
 LISTED_ABOVE = 1
 # More runs than this can be searched by name.
 SEARCHED_ABOVE = 12
-# Attributes of a table that are looked at again together.
+# Maximum number of attributes that one update reads.
 MAX_LOOKED_AT = 2_000
 
 

@@ -11,12 +11,12 @@ from django.utils.translation import gettext, ngettext
 from web.figures.traces import RUN_COLOURS, RUN_DASHES
 from web.pages.compare.cells import value_text
 
-# More charts of one series would be a page of their own.
+# Maximum number of charts per series.
 CHARTS_AT_MOST = 12
 # Steps of a color scale, for numbers with more values than colours.
 SCALE_STEPS = 10
 OTHER = "other"
-# For all values without a dash of their own.
+# Dash of all further values.
 OTHER_DASH = "longdash"
 
 Value = float | str | None

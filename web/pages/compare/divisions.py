@@ -40,7 +40,7 @@ class Divisions:
 
 @dataclass(frozen=True, slots=True)
 class LineLook:
-    """How the line of a run is drawn; "": as that of its place."""
+    """The style of a run's line; "": the style of its position."""
 
     colour: str = ""
     dash: str = ""

@@ -118,7 +118,7 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
 @require_safe
 @signed_in
 def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer many charts at once; each `figure` is a query of its own."""
+    """Return many charts at once; each `figure` is a separate query."""
     comparison = read_comparison(request, workspace, project)
     requests = [
         _requested_chart(QueryDict(text)) for text in request.GET.getlist("figure")
@@ -248,11 +248,11 @@ class Charts:
         return found
 
     def _shown_in(self, chart: ChartRequest) -> Sequence[int]:
-        """Return the places of the runs in a chart, if others have charts of their own."""
+        """Return the positions of the runs in a chart of divided runs."""
         return self.divisions.shown_in(chart.part, len(self.drawn))
 
     def _overlaid(self, found: ChartLines, chart: ChartRequest) -> Figure:
-        """Draw the runs that are in this chart, as high as those of the others."""
+        """Draw the runs of this chart, with the same range as the other charts."""
         options, shown = self.options, self._shown_in(chart)
         log = options.log != chart.log
         here: list[NamedLine] = []

@@ -57,7 +57,7 @@ class Audience:
     # On boards, the address of a file of a run in a widget, in a form of
     # `media_items.ROUTES`; visitors by share link cannot open the run's pages.
     medium: Callable[[str, UUID, str], str] | None = None
-    # Where colors belong to runs: the color of each.
+    # The color of each run, if colors belong to runs.
     slots: Mapping[UUID, int] = field(default_factory=dict)
 
 

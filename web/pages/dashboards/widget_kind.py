@@ -76,7 +76,7 @@ class Scene:
     actor: Actor
     # By a link that was frozen: no runs but these, where a kind finds its own.
     only: frozenset[UUID] | None = None
-    # Where colors belong to runs: the color of each.
+    # The color of each run, if colors belong to runs.
     slots: Mapping[UUID, int] = field(default_factory=dict)
     # The requested step of media; None: the last.
     at: float | None = None

@@ -160,7 +160,7 @@ def note(request: PageRequest, ladder_id: UUID, run_id: UUID) -> HttpResponse:
 @require_safe
 @signed_in
 def ladder_figure(request: PageRequest, ladder_id: UUID) -> HttpResponse:
-    """Draw where the time of a step, or of one of its examples, goes on each rung."""
+    """Draw the time breakdown of a step, or of an example, for each optimization step."""
     view = _read(request, readable_ladder(request.actor, ladder_id))
     per = _per(request, view)
     figure = step_time_figure(bars_of(view, per), unit=per)

@@ -37,7 +37,7 @@ FIXED = {
     True: gettext_lazy("It is gone, and this is %(outcome)s."),
     None: gettext_lazy("It cannot be judged here, and this is %(outcome)s."),
 }
-# Where something besides the finding's cause was changed.
+# Whether something other than the finding's cause was changed.
 FIXED_TOO = {
     True: gettext_lazy(
         "It is gone, and this is %(outcome)s; something else changed, too."
@@ -56,7 +56,7 @@ SHOWN_BY_STAGE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ShownVerdict:
-    """`kind` names the style; `interval` is empty where there is no verdict."""
+    """`kind` names the style; `interval` is empty without a verdict."""
 
     kind: str
     icon: str

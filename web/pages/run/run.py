@@ -111,7 +111,7 @@ def header(request: PageRequest, run_id: UUID) -> HttpResponse:
     def drawn(**changes: object) -> str:
         return render_to_string("run/header.html", frame | changes, request)
 
-    # How long a run has been going on, and silent since when, pages count by themselves.
+    # Scripts on the page count the duration and the time since the last data.
     silence = frame["silence"] and timedelta()
     since = run.last_seen_at if frame["silence"] else ""
     alike = f"{drawn(lasted=None, silence=silence)}{since}"

@@ -21,7 +21,7 @@ WORDS = (
     (0.6, gettext_lazy("coarse")),
     (0.0, gettext_lazy("inferred")),
 )
-# Longer lists need a page of their own; the attributes have the rest.
+# Longer lists would need a separate page; the Attributes tab has the rest.
 MAX_ROWS = 200
 SLICES = re.compile(r"(?<=/)\d{1,4}(?=/)")
 

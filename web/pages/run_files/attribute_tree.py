@@ -1,4 +1,4 @@
-"""A run's attributes as a tree of namespaces, of which a page holds a part (pure)."""
+"""A run's attributes as a tree of namespaces; each page has a part of it (pure)."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     search = request.GET.get("search", "").strip()
     path = request.GET.get("path", "")
     if path:
-        # One attribute by itself, below the names that lead to it.
+        # A single attribute, below its namespaces.
         prefix = f"{namespace(path)}/" if "/" in path else ""
     paths = seen_paths(run, prefix, seen=seen_by(request.actor))
     if path:

@@ -22,12 +22,12 @@ from web.pages.run_files.notebooks import notebook_text
 TEXT_BYTES = 64 * 1024
 JSON_BYTES = 512 * 1024
 FIGURE_BYTES = 16 * 1024 * 1024
-# As much as any preview but that of a figure reads.
+# Maximum number of bytes that a preview reads, except for figures.
 MAX_BYTES = JSON_BYTES
 ROWS, COLUMNS, CELL_CHARACTERS = 200, 40, 200
 PLOTLY = "application/vnd.plotly.v1+json"
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-# Those of the Plotly bundle that the pages have.
+# Trace types in the Plotly bundle of the pages.
 TRACES = frozenset(
     {
         *("bar", "box", "contour", "heatmap", "histogram", "histogram2d"),
@@ -124,7 +124,7 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
         return {}, message % {"kinds": kinds}
     given = found.get("layout")
     layout = dict(given) if isinstance(given, dict) else {}
-    # As wide as the page lets it be.
+    # As wide as the page allows.
     layout.pop("width", None)
     layout["height"] = _height(layout.get("height"))
     layout["autosize"] = True

@@ -57,7 +57,7 @@ class UnifiedLine:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Neighboring rows; those of a fold are all the same."""
+    """Neighboring rows; all rows of a fold are unchanged."""
 
     rows: tuple[Row, ...]
     is_folded: bool

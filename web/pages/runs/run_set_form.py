@@ -131,7 +131,7 @@ def _checked(plain: dict[str, Any]) -> RunSet:
 def _projects(
     actor: Actor, project: Any, shown: RunSet
 ) -> tuple[tuple[str, str, bool], ...]:
-    """Return the projects to choose from; none where there is no choice."""
+    """Return the projects to choose from; none if there is no choice."""
     asked = shown.projects or (project.slug,)
     found = list(projects_in_reach(actor, project).order_by("name", "id"))
     known = {each.slug for each in found}

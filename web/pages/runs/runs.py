@@ -70,7 +70,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "is_view_gone": bool(request.GET.get("view")) and view is None,
         "tags": tags,
         "avatars": {each.username: avatar_of(each) for each in makers},
-        # Filters of their own parameters, which older addresses and views have.
+        # Filters with separate parameters, from older addresses and views.
         "filter_fields": [(name, asked.get(name, "")) for name in FILTER_FIELDS],
         "known_values": {
             "tags": tags,

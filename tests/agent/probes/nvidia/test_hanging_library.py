@@ -1,4 +1,4 @@
-"""A driver's library in C that blocks: the interpreter and the script go on."""
+"""A blocking C library of a driver does not block the interpreter or the script."""
 
 from __future__ import annotations
 

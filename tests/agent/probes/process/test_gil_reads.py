@@ -69,7 +69,7 @@ def freed(monkeypatch):
 
 
 def clock(monkeypatch, *seconds):
-    """Let reads take so long, one after the other."""
+    """Set the durations of consecutive reads."""
     times = iter([time for each in seconds for time in (0.0, each)])
     monkeypatch.setattr(gil_reads, "perf_counter", lambda: next(times))
 

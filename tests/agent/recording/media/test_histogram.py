@@ -122,7 +122,7 @@ def test_counting_a_list_imports_no_framework():
 
 
 class FakeTorch:
-    """As much of PyTorch as counts, with a GPU on which histograms are refused."""
+    """A stand-in for PyTorch with a GPU that does not support histograms."""
 
     float32, float64 = np.float32, np.float64
 

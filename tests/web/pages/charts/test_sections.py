@@ -1,4 +1,4 @@
-"""How the charts of a page are grouped."""
+"""Grouping of the charts of a page."""
 
 import pytest
 

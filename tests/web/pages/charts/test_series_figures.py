@@ -42,7 +42,7 @@ def browser(client_of, member):
 
 
 def ask(browser, run, *charts, held=(), **shared):
-    """Request charts, each a dictionary of its own query; return bodies and answer."""
+    """Request charts, each with its query as a dictionary; return bodies and response."""
     query = [*shared.items(), *(("chart", urlencode(c, doseq=True)) for c in charts)]
     versions = ", ".join(f'W/"{version}"' for version in held)
     answer = browser.get(

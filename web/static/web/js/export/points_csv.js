@@ -44,7 +44,7 @@ function cell(value) {
   return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-// As Python and its libraries write them.
+// Number format of Python and its libraries.
 function formatNumber(number) {
   if (Number.isNaN(number)) return "nan"
   return Number.isFinite(number) ? String(number) : number > 0 ? "inf" : "-inf"
