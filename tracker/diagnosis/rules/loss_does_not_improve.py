@@ -83,7 +83,7 @@ def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answe
         return Abstention((f"a loss of at least {FEWEST_POINTS} points",))
 
     limit = FLAT_RELEASE_SHARE if already_open else FLAT_SHARE
-    # One falling loss among several is progress. A rising loss is not.
+    # One falling loss among several is progress. A rising loss is none.
     if any(not (c.is_constant or c.fallen < limit) for c in known):
         return None
     if any(course.seconds < FLAT_SECONDS for course in known):
