@@ -1,4 +1,4 @@
-"""Chooses the run that a process joins by the name it gives.
+"""Chooses the run that a process joins by the name it gives, and forks it if requested.
 
 Processes that run at the same time, other stages and resumed jobs join the newest run of
 the name. A script that starts again after its stage has ended begins a run of its own,
@@ -7,15 +7,20 @@ the name. A script that starts again after its stage has ended begins a run of i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
+from uuid import UUID
 
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
+from tracker.actions.forks import fork_run
 from tracker.errors import NotFound
+from tracker.ingest.batch import Batch
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import Open
+from tracker.ingest.refusal import Refusal
 from tracker.models import Project, Run, Spool, State
 
 
@@ -74,3 +79,16 @@ def _made(project: Project, name: str, launch_name: str, user_id: int) -> Run:
     made = Run(project=project, name=name, launch_name=launch_name, made_by_id=user_id)
     Run.objects.bulk_create([made], ignore_conflicts=True)
     return Run.objects.get(project=project, name=name)
+
+
+def note_fork(run_id: UUID, batch: Batch) -> Batch:
+    """Fork the run if its opening requests it; report why it cannot be forked."""
+    opening = batch.opening
+    if opening is None or opening.fork_from is None:
+        return batch
+    run = Run.objects.get(id=run_id)
+    reason = fork_run(run, opening.fork_from, opening.fork_step)
+    if reason is None:
+        return batch
+    refusal = Refusal(1, 0, "invalid_fork", reason)
+    return replace(batch, refusals=(*batch.refusals, refusal))

@@ -1,17 +1,20 @@
-"""Parses the paths of a message with points (pure).
+"""Parses the paths of a message with points, and caches the ids of their series.
 
-A process sends the same thousand paths in every batch, so parsed lists are cached.
+A process sends the same thousand paths in every batch; parsing them and looking them up
+would take longer than storing their points.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 import msgspec
 
 from tracker.ingest.arrays import claimed_length
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.refusal import Unacceptable
+from tracker.series.points import Integers
 from tracker.server.caches import Memory
 
 # Cache size per server process.
@@ -108,3 +111,16 @@ def _bytes_beside(paths: tuple[str, ...]) -> int:
 
 
 _remembered: Memory[bytes, Paths] = Memory(MAX_BYTES)
+
+
+# Ids never change, and a deleted run takes its spools with it, so entries stay valid.
+_series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MAX_BYTES)
+
+
+def known_series(run_id: UUID, paths: tuple[str, ...]) -> Integers | None:
+    return _series.get((run_id, paths))
+
+
+def remember_series(run_id: UUID, paths: tuple[str, ...], ids: Integers) -> None:
+    """Cache committed ids."""
+    _series.remember((run_id, paths), ids, bytes_of(paths))

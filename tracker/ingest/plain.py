@@ -12,8 +12,8 @@ from uuid import UUID
 from tracker.actor import Actor
 from tracker.ingest.batch import Batch
 from tracker.ingest.entries import Paths, SeriesIds, entry_of
-from tracker.ingest.known_series import known_series
 from tracker.ingest.messages import AddPoints
+from tracker.ingest.paths import known_series
 from tracker.ingest.pipeline import remembered_checksums
 from tracker.ingest.spools import Position, add_next
 from tracker.series.points import Integers

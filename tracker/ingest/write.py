@@ -39,11 +39,11 @@ from tracker.ingest.entries import (
     records_of,
 )
 from tracker.ingest.files import write_series_files
-from tracker.ingest.forks import note_fork
-from tracker.ingest.known_series import known_series, remember_series
+from tracker.ingest.launches import note_fork
 from tracker.ingest.messages import ChangeTags, Close, Drop, SetValue
 from tracker.ingest.opening import from_microseconds, open_spool
 from tracker.ingest.parameters import new_parameters
+from tracker.ingest.paths import known_series, remember_series
 from tracker.ingest.pipeline import (
     Known,
     judge,

@@ -3,16 +3,12 @@
 from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind
 from tracker.models.audit import AuditEntry
-from tracker.models.cache import CacheEntry
 from tracker.models.chart import Annotation, ChartArrangement
 from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File, Upload
 from tracker.models.gathered import Gathered
-from tracker.models.heartbeat import Heartbeat, ProcessRole
 from tracker.models.ladder import Ladder, Rung
-from tracker.models.mail import Mail
-from tracker.models.many_runs import BulkChange
 from tracker.models.metric_rule import (
     MetricIncident,
     MetricRule,
@@ -26,17 +22,23 @@ from tracker.models.notification import (
     NotificationKind,
     NotificationSettings,
 )
-from tracker.models.project import Project, ProjectMember
+from tracker.models.project import BulkChange, Project, ProjectMember
 from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
 from tracker.models.run import Fork, Reopening, Run, Spool, Stage, State
 from tracker.models.run_comment import RunComment
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
+from tracker.models.server import (
+    CacheEntry,
+    Heartbeat,
+    Mail,
+    ProcessRole,
+    Work,
+    WorkKind,
+)
 from tracker.models.share import ShareLink
-from tracker.models.token import SignInLink, Token
-from tracker.models.user import User
-from tracker.models.work import Work, WorkKind
+from tracker.models.user import SignInLink, Token, User
 from tracker.models.workspace import Invitation, Member, Role, Workspace
 
 __all__ = [

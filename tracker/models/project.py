@@ -1,4 +1,4 @@
-"""Projects: runs that are compared with each other, and their members."""
+"""Projects: runs that are compared with each other, their members and bulk changes."""
 
 from __future__ import annotations
 
@@ -151,3 +151,28 @@ class ProjectMember(models.Model):
 
     def __str__(self) -> str:
         return f"{self.member} in {self.project}"
+
+
+class BulkChange(models.Model):
+    """The runs changed by one transaction of a bulk change; the last row marks the end.
+
+    The client chooses the name beforehand, so that it can undo the change even if the
+    response was lost.
+    """
+
+    project = models.ForeignKey(
+        Project, models.CASCADE, related_name="+", db_index=False
+    )
+    name = models.UUIDField()
+    run_ids = models.JSONField(default=list)
+    is_last = models.BooleanField(default=False)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["project", "name"], name="bulk_change_name"),
+            models.Index(fields=["made_at"], name="bulk_change_made"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.name)
