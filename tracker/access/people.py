@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.validators import slug_re
 from django.db.models import QuerySet
 
-from tracker.access.objects import may_own, readable_project
+from tracker.access.projects import may_own, readable_project
 from tracker.actions.people.roles import ORDER, reaches
 from tracker.actor import Actor, Scope
 from tracker.errors import NotAllowed, NotFound

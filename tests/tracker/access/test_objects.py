@@ -14,15 +14,17 @@ from tests.builders import (
     make_run,
 )
 from tracker.access.objects import (
-    SHAPING_FIELDS,
     readable_dashboard,
     readable_ladder,
-    readable_project,
     readable_report,
+    readable_view,
+)
+from tracker.access.projects import readable_project
+from tracker.access.runs import (
+    SHAPING_FIELDS,
     readable_run,
     readable_run_of_spool,
     readable_runs,
-    readable_view,
 )
 from tracker.actor import NOBODY, Actor, Grant, Scope, actor_of_link
 from tracker.errors import NotFound

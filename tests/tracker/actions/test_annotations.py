@@ -14,7 +14,7 @@ from tests.builders import (
     make_run,
     write_series,
 )
-from tracker.access.objects import own_annotation
+from tracker.access.runs import own_annotation
 from tracker.actions import annotations
 from tracker.actions.annotations import (
     annotate,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import Process, actor_of, make_member, make_project, make_run
-from tracker.access.objects import editable_run, readable_run
+from tracker.access.runs import editable_run, readable_run
 from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.projects import (
     ProjectRequest,

@@ -8,15 +8,14 @@ import pytest
 from django.utils import timezone
 
 from tests.builders import actor_of, browser_of, make_member, make_project, make_run
-from tracker.access.objects import (
+from tracker.access.objects import readable_ladder
+from tracker.access.projects import (
     comparable_project,
-    comparable_runs,
     may_edit,
     may_own,
-    readable_ladder,
     readable_project,
-    readable_run,
 )
+from tracker.access.runs import comparable_runs, readable_run
 from tracker.actions.access import authenticate, digest, use_sign_in_link
 from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
 from tracker.actions.ladders import (

@@ -9,13 +9,8 @@ from django.utils import timezone
 
 from tests.builders import Process, actor_of, make_member, make_project, make_run
 from tracker import tasks
-from tracker.access.objects import (
-    doomed_run,
-    editable_run,
-    owned_project,
-    readable_run,
-    trashed_run,
-)
+from tracker.access.projects import owned_project
+from tracker.access.runs import doomed_run, editable_run, readable_run, trashed_run
 from tracker.actions.trash import (
     LONGEST_RETENTION_DAYS,
     delete_expired,

@@ -11,7 +11,7 @@ import orjson
 from django.http import HttpResponse, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.api.answers import json_response, number, value
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_TEXT, NO_NUL, Prefix

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Router, Schema
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.v1.ledgers import (

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Query, Router, Schema
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_CURSOR, LONGEST_TEXT, NO_NUL, Prefix

@@ -8,7 +8,8 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Router
 
-from tracker.access.objects import editable_project, readable_ladder, readable_project
+from tracker.access.objects import readable_ladder
+from tracker.access.projects import editable_project, readable_project
 from tracker.actions.ladders import RungRequest, put_ladder
 from tracker.api.answers import json_response, number, value
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth

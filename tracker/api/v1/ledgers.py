@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Query, Router, Schema
 
-from tracker.access.objects import readable_project
+from tracker.access.projects import readable_project
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.diagnosis.breakdown.categories import Ledger

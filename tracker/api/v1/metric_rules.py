@@ -10,12 +10,8 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access.objects import (
-    editable_rule,
-    may_comment,
-    may_edit,
-    readable_project,
-)
+from tracker.access.objects import editable_rule
+from tracker.access.projects import may_comment, may_edit, readable_project
 from tracker.actions.metric_rules import (
     RuleRequest,
     change_rule,

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access.objects import readable_runs
+from tracker.access.runs import readable_runs
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import BINARY, binary_lines, json_lines, table_of_lines
 from tracker.api.params import LONGEST_TEXT, Buckets, High, Low, Name

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access.objects import managed_project, owned_project, readable_project
 from tracker.access.people import member_to_add
+from tracker.access.projects import managed_project, owned_project, readable_project
 from tracker.access.workspaces import project_making_workspace
 from tracker.actions.prices import set_carbon_intensity, set_price
 from tracker.actions.projects import (

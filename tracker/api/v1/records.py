@@ -9,7 +9,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access.objects import readable_records, readable_run
+from tracker.access.runs import readable_records, readable_run
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_TEXT, NO_NUL, High, Low

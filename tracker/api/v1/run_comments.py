@@ -10,14 +10,14 @@ from django.db import transaction
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access.objects import (
+from tracker.access.comments import (
     commentable_run,
     deletable_run_comment,
     own_run_comment,
-    readable_run,
     readable_run_comment,
     settleable_run_thread,
 )
+from tracker.access.runs import readable_run
 from tracker.actions.run_comments import (
     add_comment,
     add_reply,

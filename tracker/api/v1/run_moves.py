@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access.objects import editable_project, moving_target
+from tracker.access.projects import editable_project, moving_target
 from tracker.actions.moves import MAX_RUNS, move_runs
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, WriterAuth

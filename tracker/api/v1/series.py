@@ -8,7 +8,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.api.answers import json_response, numbers
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import table_of_lines

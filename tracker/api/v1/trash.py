@@ -8,12 +8,8 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja import Router, Schema
 
-from tracker.access.objects import (
-    doomed_run,
-    editable_run,
-    readable_project,
-    trashed_run,
-)
+from tracker.access.projects import readable_project
+from tracker.access.runs import doomed_run, editable_run, trashed_run
 from tracker.actions.trash import (
     delete_for_good,
     move_to_trash,

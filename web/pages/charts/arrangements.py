@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from tracker.access.objects import readable_project
+from tracker.access.projects import readable_project
 from tracker.actions.chart_arrangements import keep_arrangement
 from tracker.actor import Actor
 from tracker.queries.series.chart_arrangements import arrangement_of

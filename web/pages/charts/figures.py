@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language, gettext
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.diagnosis.engine.finding import Severity
 from tracker.disclosure import seen_diagnoses
 from tracker.errors import NotFound

@@ -11,7 +11,9 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import reswap, retarget
 from msgspec.structs import replace
 
-from tracker.access.objects import editable_dashboard, editable_project, runs_beside
+from tracker.access.objects import editable_dashboard
+from tracker.access.projects import editable_project
+from tracker.access.runs import runs_beside
 from tracker.actions.dashboards import add_widget, create_dashboard
 from tracker.boards.board import MAX_RUNS, Board, RunSet, Widget, new_id
 from tracker.errors import Changed, InvalidInput, NotFound, TooLarge

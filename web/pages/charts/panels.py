@@ -19,12 +19,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import reswap, retarget, trigger_client_event
 
-from tracker.access.objects import (
-    comparable_project,
-    comparable_runs,
-    may_edit,
-    readable_project,
-)
+from tracker.access.projects import comparable_project, may_edit, readable_project
+from tracker.access.runs import comparable_runs
 from tracker.actor import Actor
 from tracker.boards.board import Place, RunSet, Widget, new_id
 from tracker.boards.shared_panels import PANEL_PARTS

@@ -14,7 +14,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import may_own, readable_run
+from tracker.access.projects import may_own
+from tracker.access.runs import readable_run
 from tracker.queries.run.attributes import series_count, series_paths
 from tracker.queries.run.run import is_live, silent_for
 from tracker.queries.series.histograms import histogram_paths

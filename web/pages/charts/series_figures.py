@@ -12,7 +12,7 @@ import numpy as np
 from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.actor import Actor
 from tracker.disclosure import seen_annotations, seen_notes
 from tracker.errors import InvalidInput

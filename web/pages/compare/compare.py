@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import may_edit, project_beside, projects_beside
+from tracker.access.projects import may_edit, project_beside, projects_beside
 from tracker.disclosure import seen_by
 from tracker.errors import NotFound
 from tracker.queries.compare.comparison import (

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from tracker.access.objects import comparable_project, comparable_runs
+from tracker.access.projects import comparable_project
+from tracker.access.runs import comparable_runs
 from tracker.actor import Actor, Part
 from tracker.queries.run.run import may_go_on, may_resume, silent_for
 from web.figures.traces import RUN_COLOURS, run_round

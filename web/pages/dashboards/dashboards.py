@@ -16,15 +16,9 @@ from django.views.decorators.http import (
 )
 from msgspec.structs import replace
 
-from tracker.access.objects import (
-    editable_dashboard,
-    editable_project,
-    frozen_for,
-    may_edit,
-    readable_dashboard,
-    readable_project,
-    runs_beside,
-)
+from tracker.access.objects import editable_dashboard, frozen_for, readable_dashboard
+from tracker.access.projects import editable_project, may_edit, readable_project
+from tracker.access.runs import runs_beside
 from tracker.actions.dashboards import (
     create_dashboard,
     duplicate_dashboard,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tracker.access.objects import projects_in_reach
+from tracker.access.projects import projects_in_reach
 from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, board_from
 from tracker.boards.frozen import Frozen

@@ -13,7 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, ngettext
 
-from tracker.access.objects import frozen_for, projects_in_reach
+from tracker.access.objects import frozen_for
+from tracker.access.projects import projects_in_reach
 from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, checked
 from tracker.errors import InvalidInput, NotFound

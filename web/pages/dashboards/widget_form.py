@@ -10,7 +10,7 @@ from typing import Any
 from django.http import QueryDict
 from msgspec.structs import replace
 
-from tracker.access.objects import runs_beside
+from tracker.access.runs import runs_beside
 from tracker.actor import Actor
 from tracker.boards.board import COLUMNS, Place, RunSet, Widget, checked
 from tracker.errors import InvalidInput

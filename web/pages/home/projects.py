@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from tracker.access.objects import own_membership
+from tracker.access.projects import own_membership
 from tracker.actions.people.keys import KeyRequest, create_key
 from tracker.actor import Scope
 from tracker.queries.hardware.gpu_hours import hours_of_projects

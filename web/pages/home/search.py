@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_project
+from tracker.access.projects import readable_project
 from tracker.errors import NotFound
 from tracker.queries.projects.search import (
     MadePlace,

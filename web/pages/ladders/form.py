@@ -12,7 +12,7 @@ from uuid import UUID
 from django.http import QueryDict
 from django.utils.translation import gettext
 
-from tracker.access.objects import runs_of
+from tracker.access.runs import runs_of
 from tracker.actions.ladders import RUNGS_AT_MOST, RungRequest
 from tracker.queries.compare.comparison import find_runs, run_named
 from tracker.queries.ladders.candidates import by_time, runs_with_tag

@@ -16,13 +16,8 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from tracker.access.objects import (
-    editable_ladder,
-    editable_project,
-    may_edit,
-    readable_ladder,
-    readable_project,
-)
+from tracker.access.objects import editable_ladder, readable_ladder
+from tracker.access.projects import editable_project, may_edit, readable_project
 from tracker.actions.ladders import (
     RUNGS_AT_MOST,
     arrange_ladder,

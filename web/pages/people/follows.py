@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from tracker.access.objects import may_comment, readable_project, readable_run
+from tracker.access.projects import may_comment, readable_project
+from tracker.access.runs import readable_run
 from tracker.actions.people.follows import follow_project, follow_run
 from tracker.errors import NotAllowed
 from web.session import PageRequest, local_path, signed_in

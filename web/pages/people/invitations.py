@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from tracker.access.objects import readable_project
 from tracker.access.people import (
     managed_invitation,
     managed_workspace,
     require_grantable,
 )
+from tracker.access.projects import readable_project
 from tracker.actions.people.invitations import (
     InvitationRequest,
     invitation_url,

@@ -15,8 +15,8 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from tracker.access.objects import own_membership
 from tracker.access.people import managed_workspace
+from tracker.access.projects import own_membership
 from tracker.access.workspaces import key_of_workspace, own_key
 from tracker.actions.people.keys import create_key, may_log_somewhere, revoke_key
 from tracker.actor import Scope

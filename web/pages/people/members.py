@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
-from tracker.access.objects import projects_of_workspace
 from tracker.access.people import (
     grantable_roles,
     managed_member,
@@ -20,6 +19,7 @@ from tracker.access.people import (
     require_grantable,
     successor_of,
 )
+from tracker.access.projects import projects_of_workspace
 from tracker.actions.people import members as actions
 from tracker.actions.people.mail import can_mail
 from tracker.actions.people.roles import role_named

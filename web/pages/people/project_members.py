@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from tracker.access.objects import may_own, readable_project
 from tracker.access.people import (
     member_of_project,
     member_to_add,
     sees_members,
     shared_project,
 )
+from tracker.access.projects import may_own, readable_project
 from tracker.actions.people.project_members import (
     remove_project_member,
     set_project_open,

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from tracker.access.objects import may_own, owned_project, readable_project
+from tracker.access.projects import may_own, owned_project, readable_project
 from tracker.actions import channels
 from tracker.alerts.services import SERVICES
 from tracker.alerts.webhook import NotDelivered

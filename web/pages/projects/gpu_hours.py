@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_project
+from tracker.access.projects import readable_project
 from tracker.queries.hardware.gpu_hours import (
     Group,
     hours_by,

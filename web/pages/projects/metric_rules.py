@@ -10,12 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from tracker.access.objects import (
-    editable_rule,
-    may_comment,
-    may_edit,
-    readable_project,
-)
+from tracker.access.objects import editable_rule
+from tracker.access.projects import may_comment, may_edit, readable_project
 from tracker.actions import metric_rules
 from tracker.actions.metric_rules import RuleRequest
 from tracker.errors import InvalidInput, NotAllowed, NotFound

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from tracker.access.objects import managed_project, owned_project
+from tracker.access.projects import managed_project, owned_project
 from tracker.access.workspaces import project_making_workspace
 from tracker.actions.projects import (
     ProjectRequest,

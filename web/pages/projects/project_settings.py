@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
-from tracker.access.objects import (
+from tracker.access.projects import (
     may_edit,
     may_manage_project,
     may_own,

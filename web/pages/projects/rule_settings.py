@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
-from tracker.access.objects import may_own, owned_project, readable_project
+from tracker.access.projects import may_own, owned_project, readable_project
 from tracker.actions.rule_settings import reset_rule, set_rule
 from tracker.errors import InvalidInput
 from tracker.queries.diagnoses.rule_settings import rule_groups

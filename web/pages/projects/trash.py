@@ -10,15 +10,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
-from tracker.access.objects import (
-    doomed_run,
-    editable_run,
-    may_edit,
-    may_own,
-    owned_project,
-    readable_project,
-    trashed_run,
-)
+from tracker.access.projects import may_edit, may_own, owned_project, readable_project
+from tracker.access.runs import doomed_run, editable_run, trashed_run
 from tracker.actions.deletions import empty_made
 from tracker.actions.trash import (
     delete_for_good,

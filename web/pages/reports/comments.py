@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from tracker.access.objects import (
+from tracker.access.comments import (
     commentable_report,
     deletable_comment,
     deleted_comment,

@@ -15,7 +15,7 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from tracker.access.objects import may_edit, may_own
+from tracker.access.projects import may_edit, may_own
 from tracker.actions.report_comments import LONGEST_QUOTE, Passage
 from tracker.actions.reports import MAX_VERSIONS
 from tracker.actor import Actor

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
-from tracker.access.objects import runs_beside
+from tracker.access.runs import runs_beside
 from tracker.actor import Actor, Part
 from tracker.errors import NotFound
 from tracker.files import downloads

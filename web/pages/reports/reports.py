@@ -22,13 +22,12 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from tracker.access.objects import (
+from tracker.access.objects import editable_report, readable_report
+from tracker.access.projects import (
     editable_project,
-    editable_report,
     may_comment,
     may_edit,
     readable_project,
-    readable_report,
 )
 from tracker.actions.reports import create_report, restore_version
 from tracker.errors import Changed, InvalidInput, NotFound

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run_of_spool
+from tracker.access.runs import readable_run_of_spool
 from tracker.errors import NotFound
 from web.session import PageRequest, signed_in
 

@@ -24,17 +24,15 @@ from django.views.decorators.http import (
 )
 from django_htmx.http import trigger_client_event
 
-from tracker.access.objects import (
+from tracker.access.comments import (
     commentable_run,
     deletable_run_comment,
     deleted_run_comment,
-    may_edit,
-    may_own,
     own_run_comment,
-    readable_project,
     readable_run_comment,
     settleable_run_thread,
 )
+from tracker.access.projects import may_edit, may_own, readable_project
 from tracker.actions import run_comments
 from tracker.queries.people.readers import names_of_readers
 from tracker.queries.run.comments import finding_of, texts_at_charts, threads_of

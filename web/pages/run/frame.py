@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.functional import SimpleLazyObject
 
-from tracker.access.objects import may_edit
+from tracker.access.projects import may_edit
 from tracker.disclosure import seen_neighbors, seen_overview
 from tracker.queries.people.follows import follows_run
 from tracker.queries.run.comments import comment_count

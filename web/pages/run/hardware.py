@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.queries.hardware.hardware import list_measures, summaries_of
 from tracker.queries.run.attributes import Value
 from tracker.queries.run.namespaces import monitoring_path

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from tracker.access.objects import editable_run
+from tracker.access.runs import editable_run
 from tracker.actions.descriptions import describe
 from tracker.actions.key_metrics import pin_metric, unpin_metric
 from tracker.actions.run_names import rename_run

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
-from tracker.access.objects import deleted_annotation, editable_run, own_annotation
+from tracker.access.runs import deleted_annotation, editable_run, own_annotation
 from tracker.actions.annotations import (
     annotate,
     change_annotation,

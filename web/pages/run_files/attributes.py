@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.actions.people.audit import Action
 from tracker.disclosure import seen_by
 from tracker.queries.run.attributes import (

@@ -15,7 +15,7 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.errors import InvalidInput, NotFound
 from tracker.files import downloads
 from tracker.files.pictures import Picture

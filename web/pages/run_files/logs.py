@@ -12,7 +12,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.queries.run.namespaces import MONITORING
 from tracker.queries.series.records import RecordSeries, list_texts, read_page
 from tracker.records.search import plain

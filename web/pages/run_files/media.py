@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run
+from tracker.access.runs import readable_run
 from tracker.errors import NotFound
 from tracker.files import downloads
 from tracker.queries.run.files import FileRow, read_file

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_run, runs_of
+from tracker.access.runs import readable_run, runs_of
 from tracker.disclosure import seen_source
 from tracker.errors import InvalidInput
 from tracker.queries.run.run import RunOverview

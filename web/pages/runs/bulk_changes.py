@@ -16,7 +16,7 @@ import orjson
 from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_GET, require_POST
 
-from tracker.access.objects import editable_project
+from tracker.access.projects import editable_project
 from tracker.actions.many_runs import (
     MAX_RUNS,
     Change,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_project
+from tracker.access.projects import readable_project
 from tracker.actions.people.audit import Action
 from tracker.queries.runs.cells import Cell as TableCell
 from tracker.queries.runs.column_keys import of_attribute

@@ -11,13 +11,8 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from tracker.access.objects import (
-    editable_project,
-    editable_run,
-    moving_target,
-    runs_of,
-    targets_of_moves,
-)
+from tracker.access.projects import editable_project, moving_target, targets_of_moves
+from tracker.access.runs import editable_run, runs_of
 from tracker.actions.moves import MAX_RUNS, move_run, move_runs
 from tracker.errors import InvalidInput
 from tracker.queries.runs.requested import read_runs

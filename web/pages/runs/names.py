@@ -6,7 +6,7 @@ import orjson
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import projects_beside, readable_project
+from tracker.access.projects import projects_beside, readable_project
 from tracker.queries.compare.comparison import find_runs, find_runs_beside
 from web.pages.runs.run_set_form import name_beside
 from web.session import PageRequest, signed_in

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from tracker.access.objects import projects_in_reach, runs_beside
+from tracker.access.projects import projects_in_reach
+from tracker.access.runs import runs_beside
 from tracker.actor import Actor
 from tracker.boards.board import MAX_PROJECTS, MAX_RUNS, RunSet, checked
 from tracker.errors import InvalidInput

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import may_edit, readable_project
+from tracker.access.projects import may_edit, readable_project
 from tracker.actions.many_runs import MAX_RUNS
 from tracker.queries.compare.comparison import RUNS_AT_MOST
 from tracker.queries.compare.values import OWN_DIMENSIONS

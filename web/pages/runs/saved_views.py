@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
-from tracker.access.objects import editable_project, editable_view, readable_project
+from tracker.access.objects import editable_view
+from tracker.access.projects import editable_project, readable_project
 from tracker.actions.saved_views import (
     keep_view,
     make_default,

@@ -17,7 +17,7 @@ from django.urls import get_script_prefix, resolve, reverse, set_script_prefix
 from django.utils.http import escape_leading_slashes
 from django.views.decorators.http import require_safe
 
-from tracker.access.objects import readable_by_member
+from tracker.access.projects import readable_by_member
 from tracker.actions.shares import OpenedLink, note_opening, open_link
 from tracker.errors import NotFound, TrackerError
 from web.errors import ErrorText, page_not_found, refusal

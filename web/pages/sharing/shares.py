@@ -17,7 +17,8 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from tracker.access.objects import editable_project, readable_dashboard, readable_report
+from tracker.access.objects import readable_dashboard, readable_report
+from tracker.access.projects import editable_project
 from tracker.actions.shares import make_link, revoke_link
 from tracker.boards.frozen import Frozen
 from tracker.errors import InvalidInput, NotFound

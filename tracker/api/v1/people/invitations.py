@@ -7,12 +7,12 @@ from datetime import datetime
 from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
-from tracker.access.objects import readable_project
 from tracker.access.people import (
     managed_invitation,
     managed_workspace,
     require_grantable,
 )
+from tracker.access.projects import readable_project
 from tracker.actions.people.invitations import (
     MAX_DAYS,
     MAX_USES,
