@@ -29,6 +29,7 @@ from seamark.recording.file_contents import File
 from seamark.recording.media.curves import confusion_matrix, pr_curve, roc_curve
 from seamark.recording.media.histogram import Histogram
 from seamark.recording.media.media import Html, Image
+from seamark.recording.media.point_clouds import PointCloud
 from seamark.recording.media.sounds import Audio, Video
 from seamark.recording.media.tables import Table
 from seamark.run import Run
@@ -45,6 +46,7 @@ __all__ = [
     "InvalidPath",
     "InvalidSetting",
     "NotStored",
+    "PointCloud",
     "Rejected",
     "Run",
     "RunClosed",

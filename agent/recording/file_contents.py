@@ -34,6 +34,7 @@ PNG = "image/png"
 PLOTLY = "application/vnd.plotly.v1+json"
 BINARY = "application/octet-stream"
 CSV = "text/csv"
+POINTS = "application/vnd.seamark.points"
 _ENDINGS = {
     PNG: ".png",
     PLOTLY: ".plotly.json",
@@ -43,6 +44,7 @@ _ENDINGS = {
     "audio/wav": ".wav",
     "image/apng": ".png",
     "application/vnd.seamark.table+json": ".table.json",
+    POINTS: ".points",
 }
 _LONGEST_NAME = 255  # characters
 _LONGEST_TYPE = 100

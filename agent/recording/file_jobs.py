@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from seamark.errors import shown
-from seamark.recording.file_contents import Job
+from seamark.recording.file_contents import POINTS, Job
 from seamark.user_warnings import Notices
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ class FileJobs:
     def put(self, job: Job) -> None:
         """Store a file; wait for it only if the job is awaited."""
         if job.content is not None and job.content.note:
-            is_picture = job.content.media_type.startswith("image/")
-            kind = "picture" if is_picture else "table"
+            kind = _noun_of(job.content.media_type)
             self._notices.warn(kind, f"{kind} {shown(job.path)}: {job.content.note}")
         files = self._files
         if files is not None:
@@ -110,3 +109,10 @@ def _close(job: Job) -> None:
     if job.content is not None:
         job.content.close()
     job.is_done.set()
+
+
+def _noun_of(media_type: str) -> str:
+    """Return the noun of a value that was changed to be stored."""
+    if media_type.startswith("image/"):
+        return "picture"
+    return "point cloud" if media_type == POINTS else "table"

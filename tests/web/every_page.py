@@ -85,6 +85,8 @@ CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["train/loss"]}
 WRITTEN_CHART = "```seamark\nwidget: chart\nmetrics: train/loss\n```\n"
 ATTRIBUTE, FILE = "params/optimizer", "notes"
 SOUND = b"RIFF\x28\0\0\0WAVEfmt " + bytes(28)
+# One point at the origin: docs/formats/point-cloud.md.
+POINTS = b"SMPC\1\0\0\0\1\0\0\0\1" + bytes(7 + 12)
 TABLE = b'{"columns":["label"],"rows":[["cat"]],"count":1}'
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
 # Query strings for further variants of a route, filled in from `kept`.
@@ -151,6 +153,7 @@ REFUSING = {
     "run-media-html",
     "run-media-table",
     "run-media-table-csv",
+    "run-media-points",
     "run-file-preview",
     "run-file-picture",
     "run-file-figure",

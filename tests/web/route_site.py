@@ -21,7 +21,16 @@ from tests.builders import (
     write,
     write_series,
 )
-from tests.web.every_page import FILE, PICTURE, RULE, SOUND, TABLE, Things, add_file
+from tests.web.every_page import (
+    FILE,
+    PICTURE,
+    POINTS,
+    RULE,
+    SOUND,
+    TABLE,
+    Things,
+    add_file,
+)
 from tests.web.route_table import ROLES
 from tracker.actions import run_comments
 from tracker.actions.access import make_token
@@ -56,6 +65,7 @@ QUERIES = {
     "/api/v1/projects/{workspace}/{project}/points": "?run={run_id}&path=train/loss",
 }
 TABLE_TYPE = "application/vnd.seamark.table+json"
+POINTS_TYPE = "application/vnd.seamark.points"
 PAGE_QUERIES = {
     "run-series": "?path=train/loss",
     "run-charts-figures": "?chart=path%3Dtrain/loss",
@@ -66,6 +76,7 @@ PAGE_QUERIES = {
     "run-media-html": "?path=html",
     "run-media-table": "?path=table",
     "run-media-table-csv": "?path=table",
+    "run-media-points": "?path=points",
     "run-file-preview": f"?path={FILE}",
     "run-file-picture": "?path=picture",
     "run-file-figure": f"?path={FILE}",
@@ -235,6 +246,7 @@ def things(project: Project, maker: Member) -> dict[str, Any]:
     add_file(run, FILE, b"text", "notes.txt", "text/plain")
     add_file(run, "picture", PICTURE, "picture.png", "image/png")
     add_file(run, "sound", SOUND, "sound.wav", "audio/wav")
+    add_file(run, "points", POINTS, "scan.points", POINTS_TYPE)
     add_file(run, "table", TABLE, "labels.table.json", TABLE_TYPE)
     add_file(run, "html", b"<b>bold</b>", "page.html", "text/html")
     trashed = make_run(project, "trashed", "finished")

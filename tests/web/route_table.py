@@ -79,6 +79,7 @@ PAGES = {
         GET:run-charts-search GET:run-logs GET:run-hardware GET:run-attributes
         GET:run-attributes-csv GET:run-source GET:run-media GET:run-media-panel
         GET:run-media-file GET:run-media-html GET:run-media-table GET:run-media-table-csv
+        GET:run-media-points
         GET:run-files GET:run-file-preview
         GET:run-file-picture GET:run-file-figure GET:run-file-html
         GET:run-series GET:run-charts-figures GET:run-histograms GET:run-stages

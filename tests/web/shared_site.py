@@ -27,6 +27,7 @@ from tests.builders import (
     write_values,
 )
 from tests.tracker.api.v1.test_files import add
+from tests.web.every_page import POINTS
 from tests.web.pages.run_files.test_source import write_captured
 from tests.web.sample_run import make_sample_run
 from tests.web.shared_boards import make_dashboard, make_others, make_report
@@ -200,6 +201,8 @@ def _told(run: Run) -> Run:
     add(run, "sounds/name-of-sound", SOUND, name="s.wav", kind="audio/wav")
     table = b'{"columns":["label"],"rows":[["cat"]]}'
     add(run, "tables/name-of-table", table, name="t.table.json", kind=TABLE_TYPE)
+    cloud = {"name": "s.points", "kind": "application/vnd.seamark.points"}
+    add(run, "clouds/name-of-points", POINTS, **cloud)
     add(run, "pages/name-of-page", b"<b>b</b>", name="b.html", kind="text/html")
     add(run, "pictures/name-of-picture", PICTURE, name="p.png", kind="image/png")
     add(run, "pictures/name-of-figure", b'{"data": []}', name="f.plotly.json")

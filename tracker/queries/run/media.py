@@ -25,6 +25,7 @@ SERIES = (Kind.IMAGE_SERIES, Kind.FILE_SERIES)
 SHOWN_TYPES = (
     *("image/", "audio/", "video/", "text/html"),
     *("application/vnd.plotly", "application/vnd.seamark.table"),
+    "application/vnd.seamark.points",
 )
 # Limits of one series: the newest steps, and the chunks that are read for them.
 MAX_STEPS = 1_000

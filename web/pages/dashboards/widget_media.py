@@ -6,10 +6,11 @@ select another file.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from tracker.actor import Part
 from tracker.boards.board import RunSet, Widget
@@ -18,7 +19,7 @@ from tracker.files import downloads
 from tracker.queries.run.files import FileRow, read_file
 from web.pages.dashboards.widget_drawing import Audience, scene_of
 from web.pages.run_files.files import figure_answer
-from web.pages.run_files.media import html_answer
+from web.pages.run_files.media import html_answer, points_answer
 from web.pages.run_files.media_tables import csv_of_table, table_answer
 from web.widgets import media
 
@@ -36,28 +37,34 @@ def medium_answer(
     if widget is None or widget.kind != media.KIND.name or audience.medium is None:
         raise NotFound("widget")
     row = _file(request, widget, run_set, audience, run_id)
-    match form:
-        case "picture":
-            return downloads.picture(row)
-        case "recording":
-            return downloads.recording(request, row)
-        case "figure":
-            return figure_answer(row)
-        case "csv":
-            return csv_of_table(row)
-        case "html":
-            response = html_answer(row)
-            # Its own policy isolates it in the frame.
-            response.xframe_options_exempt = True
-            return response
-        case "table":
-            query = urlencode({"digest": row.digest})
-            address, csv_address = (
-                f"{audience.medium(widget.id, run_id, form)}?{query}"
-                for form in ("table", "csv")
-            )
-            return table_answer(request, row, address, csv_address)
-    raise NotFound("file")
+    if form in ANSWERS:
+        return ANSWERS[form](row)
+    if form == "recording":
+        return downloads.recording(request, row)
+    if form != "table":
+        raise NotFound("file")
+    query = urlencode({"digest": row.digest})
+    address, csv_address = (
+        f"{audience.medium(widget.id, run_id, each)}?{query}"
+        for each in ("table", "csv")
+    )
+    return table_answer(request, row, address, csv_address)
+
+
+def _framed_html(row: FileRow) -> HttpResponse:
+    response = html_answer(row)
+    # Its own policy isolates it in the frame; Django has no type for this attribute.
+    setattr(response, "xframe_options_exempt", True)  # noqa: B010
+    return response
+
+
+ANSWERS: dict[str, Callable[[FileRow], HttpResponseBase]] = {
+    "picture": downloads.picture,
+    "html": _framed_html,
+    "figure": figure_answer,
+    "points": points_answer,
+    "csv": csv_of_table,
+}
 
 
 def _file(

@@ -31,6 +31,7 @@ from web.pages.charts.chart_options import named_path
 from web.pages.run.frame import news_of, run_frame
 from web.pages.run_files.media_items import (
     HTML,
+    POINTS,
     Panel,
     items_of,
     sections_of,
@@ -43,6 +44,8 @@ from web.snippets import FIRST_PICTURES
 MAX_PANELS = 100
 ITEMS_ON_PAGE = 24
 POLL_SECONDS = 10
+# A head of 20 bytes, and 100,000 points with values.
+POINTS_BYTES = 20 + 100_000 * 16
 HTML_BYTES = 8 * 1024 * 1024
 # Scripts run without the origin of the pages, and nothing is loaded from a network.
 HTML_POLICY = (
@@ -160,6 +163,28 @@ def html_answer(row: FileRow) -> HttpResponse:
         "Cross-Origin-Resource-Policy": "same-origin",
     }
     return HttpResponse(text, headers=headers)
+
+
+@require_safe
+@signed_in
+def media_points(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Return a point cloud for the viewer."""
+    run = readable_run(request.actor, run_id)
+    digest = request.GET.get("digest", "")
+    return points_answer(read_file(run, named_path(request.GET), digest))
+
+
+def points_answer(row: FileRow) -> HttpResponse:
+    """Return the bytes of a point cloud, which the viewer checks."""
+    if row.media_type != POINTS or row.size > POINTS_BYTES:
+        raise NotFound("point cloud")
+    data = downloads.beginning(row, POINTS_BYTES)
+    headers = {
+        "Content-Disposition": "inline",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Cache-Control": f"private, max-age={downloads.PICTURE_SECONDS}",
+    }
+    return HttpResponse(data, "application/octet-stream", headers=headers)
 
 
 # Any: as above.

@@ -17,6 +17,7 @@ from web.pages.reports.blocks import key_of
 from web.pages.run_files.previews import is_figure
 
 TABLE = "application/vnd.seamark.table+json"
+POINTS = "application/vnd.seamark.points"
 HTML = "text/html"
 # The routes of a run's files, by the form in which they are shown.
 ROUTES = {
@@ -26,6 +27,7 @@ ROUTES = {
     "figure": "run-file-figure",
     "table": "run-media-table",
     "csv": "run-media-table-csv",
+    "points": "run-media-points",
 }
 # Larger pictures are scaled down; smaller ones up to about the other size, by a whole
 # factor.
@@ -44,6 +46,7 @@ class Kind(StrEnum):
     HTML = "html"
     TABLE = "table"
     FIGURE = "figure"
+    POINTS = "points"
     AWAITED = "awaited"
     OTHER = "other"
 
@@ -170,5 +173,5 @@ def _item(item: MediaItem) -> Item:
 def _kind_of(row: FileRow) -> Kind:
     if is_figure(row.name, row.media_type):
         return Kind.FIGURE
-    known = {HTML: Kind.HTML, TABLE: Kind.TABLE}
+    known = {HTML: Kind.HTML, TABLE: Kind.TABLE, POINTS: Kind.POINTS}
     return known.get(row.media_type, Kind.OTHER)

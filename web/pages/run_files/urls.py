@@ -33,6 +33,9 @@ urlpatterns: list[URLPattern] = [
         name="run-media-table-csv",
     ),
     path("runs/<uuid:run_id>/media/html", media.media_html, name="run-media-html"),
+    path(
+        "runs/<uuid:run_id>/media/points", media.media_points, name="run-media-points"
+    ),
     path("runs/<uuid:run_id>/files", files.files, name="run-files"),
     path(
         "runs/<uuid:run_id>/files/preview",

@@ -32,6 +32,7 @@ OPEN: dict[str, Part | None] = {
     "run-media-html": Part.FILES,
     "run-media-table": Part.FILES,
     "run-media-table-csv": Part.FILES,
+    "run-media-points": Part.FILES,
     "run-files": Part.FILES,
     "run-file-preview": Part.FILES,
     "run-file-picture": Part.FILES,

@@ -19,6 +19,7 @@ from tests.builders import (
     write_series,
 )
 from tests.tracker.api.v1.test_files import add, deliver
+from tests.web.every_page import POINTS
 from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 
@@ -255,6 +256,21 @@ def test_html_is_sent_into_a_sandbox_only(panel, read, run):
     assert "X-Frame-Options" not in response
     assert 'sandbox="allow-scripts"' in panel("x")
     read("/html", path="y", digest=digest(html), status=404)
+
+
+def test_a_point_cloud_is_sent_to_its_viewer(panel, read, run):
+    kind = "application/vnd.seamark.points"
+    write_media(run, "x", [POINTS], steps=[0], kind="file", media_type=kind)
+    add(run, "other", POINTS, name="x.points", kind="text/plain")
+
+    text = panel("x")
+    response = read("/points", path="x", digest=digest(POINTS))
+
+    assert 'data-behaviour="point-cloud"' in text
+    assert f"/runs/{run.id}/media/points?path=x&amp;digest={digest(POINTS)}" in text
+    assert response.content == POINTS
+    assert response["Content-Type"] == "application/octet-stream"
+    read("/points", path="other", status=404)
 
 
 @pytest.mark.parametrize(("parts", "status"), [((), 404), ((Part.FILES,), 200)])

@@ -236,6 +236,7 @@ QUERIES = {
     "run-media-html": {"path": "pages/name-of-page"},
     "run-media-table": {"path": "tables/name-of-table"},
     "run-media-table-csv": {"path": "tables/name-of-table"},
+    "run-media-points": {"path": "clouds/name-of-points"},
     "run-file-preview": {"path": "pictures/name-of-picture"},
     "run-file-picture": {"path": "pictures/name-of-picture"},
     "run-file-figure": {"path": "pictures/name-of-picture"},

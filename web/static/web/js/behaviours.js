@@ -32,6 +32,7 @@ export const BEHAVIOURS = {
   "open-points": () => import("./components/open_points.js"),
   "parallel-axes": () => import("./parallel/parallel_axes.js"),
   "passkey": () => import("./page/passkey.js"),
+  "point-cloud": () => import("./charts/point_cloud.js"),
   "print": () => import("./export/print.js"),
   "query-field": () => import("./query/query_field.js"),
   "range-value": () => import("./components/range_value.js"),

@@ -10,7 +10,7 @@ document.body.append(swatch)
 let cache = new Map()
 
 // The browser resolves any CSS color; Plotly only parses rgba().
-function computed(colour) {
+export function computed(colour) {
   if (!cache.has(colour)) {
     swatch.style.color = ""
     swatch.style.color = colour
