@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from math import nan
 from pathlib import Path
 from uuid import uuid4
@@ -34,11 +35,12 @@ from evaluation.synthetic.faults import find_case  # noqa: E402
 from evaluation.verdicts import Found, Replayed  # noqa: E402
 from tests.builders import actor_of, make_member  # noqa: E402
 from tracker.actions.diagnoses import diagnose_run  # noqa: E402
+from tracker.actions.states import mark_silent  # noqa: E402
 from tracker.diagnosis.analysis.statistics import average  # noqa: E402
 from tracker.diagnosis.engine.measurements import Measurements  # noqa: E402
 from tracker.diagnosis.rules import RULES  # noqa: E402
 from tracker.ingest.write import store_batch  # noqa: E402
-from tracker.models import Diagnosis, Finding, Run, Stage  # noqa: E402
+from tracker.models import Diagnosis, Finding, Run, Spool, Stage, State  # noqa: E402
 from tracker.queries.diagnoses.diagnoses import (  # noqa: E402
     diagnoses_of,
     every_finding,
@@ -96,8 +98,20 @@ def ingest(recording: Recording) -> Run:
     for body in recording.bodies():
         store_batch(actor, uuid4(), body)
     run = Run.objects.exclude(id__in=before).get()
+    _end_killed(run)
     diagnose_run(run.id)
     return run
+
+
+def _end_killed(run: Run) -> None:
+    """Mark processes without an end as crashed, as a server does after a while."""
+    for spool in Spool.objects.filter(run=run, state=State.RUNNING):
+        assert spool.stage is not None
+        seen = read_measurements(spool.stage).span()
+        if seen is not None:
+            last = datetime.fromtimestamp(seen.end / 1e6, UTC)
+            Spool.objects.filter(id=spool.id).update(last_seen_at=last)
+    mark_silent()
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,11 +63,11 @@ def steady_growth(
     )
 
 
-def is_linear(samples: Samples) -> bool:
-    """Return whether the samples rise at a constant rate without a pause."""
+def is_linear(samples: Samples, fewest: int = BLOCKS) -> bool:
+    """Return whether the samples, and not too few, rise at a constant rate without a pause."""
     start = int(LEFT_OUT_SHARE * len(samples.values))
     seconds, values = samples.times[start:] / 1e6, samples.values[start:]
-    if len(values) < BLOCKS or not (np.ptp(seconds) > 0 and np.ptp(values) > 0):
+    if len(values) < fewest or not (np.ptp(seconds) > 0 and np.ptp(values) > 0):
         return False
     return float(np.corrcoef(seconds, values)[0, 1]) ** 2 >= MIN_FIT
 

@@ -61,8 +61,8 @@ def saved_share(judgement: Judgement) -> float:
     """Return the share of all time that a fix is expected to save; 0 if unknown."""
     finding = judgement.finding
     if finding.gain is not None:
-        return recoverable_share(finding.gain)
-    return USUAL_RECOVERY * finding.lost_share
+        return judgement.time_share * recoverable_share(finding.gain)
+    return judgement.time_share * USUAL_RECOVERY * finding.lost_share
 
 
 def _deferred(judgement: Judgement, others: Sequence[Judgement]) -> Judgement:

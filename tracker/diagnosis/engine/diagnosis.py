@@ -55,6 +55,7 @@ ENTER_SHARE = 0.60
 LEAVE_SHARE = 0.30
 
 GAP = "gap_before_stage_seconds"
+STEP = "step_seconds"
 
 # Rule name and scope.
 Key = tuple[str, str]
@@ -149,6 +150,7 @@ class _Stage:
     ) -> None:
         self.recoveries = recoveries
         self.measurements = measurements
+        self.with_logged_steps = measurements.with_logged_steps()
         self.steady = steady
         self.judged = judged
         self.windows = windows
@@ -165,12 +167,17 @@ class _Stage:
         seen = self.judged or self.span
         return seen is None or seen.seconds < FEWEST_SECONDS_TO_CLEAR
 
+    def of(self, rule: Rule) -> Measurements:
+        """Return the rule's measurements; steps that were only logged are for whole stages."""
+        is_of_stage = rule.span is Span.STAGE
+        return self.with_logged_steps if is_of_stage else self.measurements
+
     def question(self, rule: Rule) -> _Question | None:
         """Return None if the stage is too short for the rule."""
         if rule.span is Span.STAGE:
             if self.span is None:
                 return None
-            whole, window = self.measurements, self.span
+            whole, window = self.of(rule), self.span
             parts: tuple[Measurements, ...] = (whole,)
             windows: tuple[Window, ...] = (window,)
             reliability = 1.0
@@ -265,7 +272,7 @@ def _lacks_of_short_stage(rule: Rule, stage: _Stage) -> tuple[str, ...]:
 def _judge(
     rule: Rule, stage: _Stage, gpu: int | None, open_findings: Collection[Key]
 ) -> Judgement | Abstention | None:
-    missing = _missing(rule, stage.measurements, gpu)
+    missing = _missing(rule, stage.of(rule), gpu)
     question = stage.question(rule)
     if missing or question is None:
         return Abstention(missing or _lacks_of_short_stage(rule, stage))
@@ -313,9 +320,20 @@ def _judge(
         window=question.window,
         persistence=persistence,
         confidence=confidence,
+        time_share=_time_share(rule, question),
         first_step=float(steps[0]) if len(steps) else None,
         last_step=float(steps[-1]) if len(steps) else None,
     )
+
+
+def _time_share(rule: Rule, question: _Question) -> float:
+    """Return the share of the window that is spent in steps, for a rule about steps."""
+    steps = question.whole.steps
+    is_about_steps = STEP in (*rule.needs, *rule.may_use)
+    if rule.span is Span.STAGE or not is_about_steps or not len(steps):
+        return 1.0
+    seconds = float(steps.columns[STEP].sum())
+    return min(1.0, seconds / max(question.window.seconds, 1e-9))
 
 
 def _with_crossed_limit(cited: Evidence) -> Evidence:

@@ -38,6 +38,8 @@ class Judgement:
     window: Window
     persistence: float  # share of the windows with the finding
     confidence: float
+    # Share of the window that the finding is about: of one about steps, their time.
+    time_share: float = 1.0
     # The steps of the window; None in a stage without steps.
     first_step: float | None = None
     last_step: float | None = None

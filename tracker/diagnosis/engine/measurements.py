@@ -100,10 +100,12 @@ class Steps:
 class Measurements:
     """`gpus` holds the per-GPU signals by GPU number.
 
-    `gpu_count` is 0 if the driver reports no GPU, and None if unknown.
+    `gpu_count` is 0 if the driver reports no GPU, and None if unknown. `logged_steps` are
+    intervals between logged points, of a script that does not time its steps.
     """
 
     steps: Steps = field(default_factory=Steps.none)
+    logged_steps: Steps = field(default_factory=Steps.none)
     samples: Mapping[str, Samples] = field(default_factory=dict)
     facts: Mapping[str, Fact] = field(default_factory=dict)
     gpus: Mapping[int, Mapping[str, Samples | Fact]] = field(default_factory=dict)
@@ -129,6 +131,9 @@ class Measurements:
         return replace(
             self,
             steps=self.steps.select(_rows(self.steps.times, window)),
+            logged_steps=self.logged_steps.select(
+                _rows(self.logged_steps.times, window)
+            ),
             samples={
                 name: _cut(samples, window) for name, samples in self.samples.items()
             },
@@ -187,6 +192,10 @@ class Measurements:
                 values[name] = value
         return values
 
+    def with_logged_steps(self) -> Measurements:
+        """Return the logged intervals as steps, if no steps were timed."""
+        return self if len(self.steps) else replace(self, steps=self.logged_steps)
+
     def span(self) -> Window | None:
         """Return the window from the first measurement to the last."""
         arrays = [self.steps.times, *(s.times for s in self.all_samples())]
@@ -232,7 +241,8 @@ def clean(measurements: Measurements) -> Measurements:
 
     return replace(
         measurements,
-        steps=_clean_steps(measurements.steps),
+        steps=_with_gaps(_clean_steps(measurements.steps)),
+        logged_steps=_clean_steps(measurements.logged_steps),
         samples=samples,
         facts=_clean_facts(measurements.facts),
         gpus=gpus,
@@ -307,26 +317,22 @@ def _clean_steps(steps: Steps) -> Steps:
     # Clocks of several machines may differ; windows need ordered times.
     if np.any(np.diff(steps.times) < 0):
         steps = steps.select(np.argsort(steps.times, kind="stable"))
-    return _with_times(steps)
+    ends = steps.times / MICROSECONDS
+    return replace(steps, columns={**steps.columns, "step_end_seconds": ends})
 
 
-def _with_times(steps: Steps) -> Steps:
-    """Add the end time of each step and the gap before it.
+def _with_gaps(steps: Steps) -> Steps:
+    """Add the time between each step and the one before it.
 
     Only consecutive step numbers have a gap, so the time of a restart does not count.
     """
+    if not len(steps):
+        return steps
     gaps = np.zeros(len(steps))
     between = np.diff(steps.times) / MICROSECONDS - steps.columns["step_seconds"][1:]
     follows = np.diff(steps.numbers) == 1
     gaps[1:] = np.where(follows, np.maximum(between, 0.0), 0.0)
-    return replace(
-        steps,
-        columns={
-            **steps.columns,
-            "step_end_seconds": steps.times / MICROSECONDS,
-            "gap_before_step_seconds": gaps,
-        },
-    )
+    return replace(steps, columns={**steps.columns, "gap_before_step_seconds": gaps})
 
 
 def _clean_phases(steps: Steps) -> Steps:

@@ -1,9 +1,9 @@
 """Slow start before the first step.
 
 ## Detection
-At least one minute, and at least 5 % of the stage, before the end of the first step. While a
-stage runs, its total length is unknown, and the limit is five minutes. The time of a median
-step is subtracted from the first step.
+At least one minute, and at least 5 % of the stage, before the end of the first step; or 15
+seconds and 30 %. While a stage runs, its total length is unknown, and the limit is five
+minutes. The time of a median step is subtracted from the first step.
 
 ## Why it matters
 Every start pays this time again: every experiment, every restart after a crash, every
@@ -11,8 +11,8 @@ machine of a job.
 
 ## Limitations
 The time before `agent.init()` is not measured. The first run on a machine downloads and
-compiles files that later runs find in caches. Parts of the start are shown only if the
-script names them as phases.
+compiles files that later runs find in caches. Waits for a CPU core do not count, because
+other jobs cause them. Parts of the start are shown only if the script names them as phases.
 
 Catalogue: T1, long initialization.
 """
@@ -27,6 +27,7 @@ import numpy as np
 from tracker.diagnosis.analysis.statistics import margin_above
 from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.engine.finding import (
+    Abstention,
     Answer,
     Evidence,
     Finding,
@@ -38,6 +39,7 @@ from tracker.diagnosis.engine.frameworks import phase_line
 from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
@@ -46,6 +48,9 @@ LONG_SECONDS = 60.0
 LONG_SECONDS_WHILE_RUNNING = 300.0
 LONG_SHARE = 0.05
 LARGE_SHARE = 0.20
+# In a stage that has ended, a shorter start is long if it is much of the stage.
+SHORT_SECONDS = 15.0
+SHORT_SHARE = 0.30
 
 FEWEST_STEPS = 3
 # A first step longer than this many median steps compiles or waits for the first batch.
@@ -97,15 +102,19 @@ def check(
     *,
     spans: Mapping[str, Samples] | None = None,
     stage_state: str | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
 ) -> Answer:
     if len(step_seconds) < FEWEST_STEPS:
         return None
     start = _measure(step_seconds, step_end_seconds, job_cpu_cores, spans or {})
     share = start.seconds / max(stage_seconds, start.seconds, 1e-9)
     is_running = stage_state == "running"
-    limit = LONG_SECONDS_WHILE_RUNNING if is_running else LONG_SECONDS
-    if start.seconds < limit or share < LONG_SHARE:
+    limit, least = _limits(share, is_running=is_running)
+    if start.seconds < limit or share < least:
         return None
+    waited = _waited_share(job_main_thread_core_wait_share, float(step_end_seconds[0]))
+    if start.seconds * (1.0 - waited) < limit:
+        return Abstention((CROWDED,))
 
     named = {
         name: seconds
@@ -132,7 +141,7 @@ def check(
                 "time before the end of the first step, share of the stage",
                 share,
                 "share",
-                LONG_SHARE,
+                least,
                 Side.ABOVE,
             ),
         ),
@@ -148,8 +157,25 @@ def check(
             " once, cold caches were the only reason."
         ),
         gain=gain_of_share(share, "The start"),
-        margin=margin_above(share, LONG_SHARE),
+        margin=margin_above(share, least),
     )
+
+
+def _waited_share(core_wait: Samples | None, first_end: float) -> float:
+    """Return the share of the start in which the main thread waited for a core."""
+    if core_wait is None:
+        return 0.0
+    before = core_wait.values[core_wait.times / 1e6 <= first_end]
+    return float(before.mean()) if len(before) else 0.0
+
+
+def _limits(share: float, *, is_running: bool) -> tuple[float, float]:
+    """Return the seconds and the share from which on a start is long."""
+    if is_running:
+        return LONG_SECONDS_WHILE_RUNNING, LONG_SHARE
+    if share >= SHORT_SHARE:
+        return SHORT_SECONDS, SHORT_SHARE
+    return LONG_SECONDS, LONG_SHARE
 
 
 def _measure(

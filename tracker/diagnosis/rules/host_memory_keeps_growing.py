@@ -22,7 +22,13 @@ Catalogue: M5, host memory leak.
 
 from __future__ import annotations
 
-from tracker.diagnosis.analysis.growth import Growth, is_linear, since, steady_growth
+from tracker.diagnosis.analysis.growth import (
+    BLOCKS,
+    Growth,
+    is_linear,
+    since,
+    steady_growth,
+)
 from tracker.diagnosis.analysis.statistics import margin_above
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -47,9 +53,10 @@ GROWTH_SHARE_PER_MINUTE = 0.01
 GROWTH_RELEASE_SHARE_PER_MINUTE = 0.007
 FEWEST_SECONDS = 600.0
 # For shorter stages with steps, in which memory must rise steadily.
-FEWEST_SECONDS_OF_STEPS = 30.0
+FEWEST_SECONDS_OF_STEPS = 15.0
 FEWEST_STEPS = 100
-FEWEST_SECONDS_OF_GROWTH = 25.0
+FEWEST_SECONDS_OF_GROWTH = 12.0
+FEWEST_BLOCKS = 10
 NOTABLE_SHORT_GROWTH_BYTES = 128 * 1024 * 1024
 SHORT_GROWTH_SHARE = 0.20  # of the memory at the start
 # In small processes, a small growth is a large share.
@@ -80,9 +87,13 @@ def check(
     steps = 0 if step_end_seconds is None else len(step_end_seconds)
     if is_short and (seconds < FEWEST_SECONDS_OF_STEPS or steps < FEWEST_STEPS):
         return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
-    if is_short and not is_linear(memory):
+    if is_short and not is_linear(memory, FEWEST_BLOCKS):
         return None
-    growth = steady_growth(memory, fewest_seconds=FEWEST_SECONDS_OF_GROWTH)
+    growth = steady_growth(
+        memory,
+        fewest_seconds=FEWEST_SECONDS_OF_GROWTH,
+        blocks=FEWEST_BLOCKS if is_short else BLOCKS,
+    )
     least = NOTABLE_SHORT_GROWTH_BYTES if is_short else NOTABLE_GROWTH_BYTES
     if growth is None or not growth.total >= least:
         return None

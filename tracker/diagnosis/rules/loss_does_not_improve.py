@@ -2,8 +2,8 @@
 
 ## Detection
 A training loss, in 20 blocks of its points, whose drop from the third quarter to the last is
-below 1 % of its total drop, over at least half an hour; or a loss that does not change at
-all.
+below 1 % of its total drop, over at least half an hour; or a loss of at least 200 points that
+does not change at all.
 
 ## Why it matters
 The GPUs work without progress. Often the learning rate is too high or too low, or some of the
@@ -49,6 +49,9 @@ FLAT_RELEASE_SHARE = 0.02
 FLAT_SECONDS = 1800.0
 TOO_EARLY = "a loss over at least an hour"
 
+# Rounding changes a constant loss by a smaller share.
+LARGEST_ROUNDING = 1e-5
+
 FEWEST_POINTS = 200
 BLOCKS = 20
 # For a loss that never fell: share of its own level.
@@ -62,7 +65,8 @@ class _Course:
     first: float
     before: float  # third quarter
     last: float  # last quarter
-    is_constant: bool
+    is_constant: bool  # in the second half
+    never_changed: bool
 
     @property
     def fallen(self) -> float:
@@ -86,6 +90,9 @@ def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answe
     # One falling loss among several is progress. A rising loss is none.
     if any(not (c.is_constant or c.fallen < limit) for c in known):
         return None
+    # A loss may be 0 for a reason; any other constant is clear at once.
+    if never := [c for c in known if c.never_changed and c.last != 0]:
+        return _finding(never[0])
     if any(course.seconds < FLAT_SECONDS for course in known):
         return Abstention((TOO_EARLY,))
     return _finding(known[0])
@@ -101,15 +108,19 @@ def _course(path: str, series: Tracked) -> _Course | None:
 
     levels = np.array([np.median(part) for part in np.array_split(values, BLOCKS)])
     quarter = BLOCKS // 4
-    half = values[len(values) // 2 :]
     return _Course(
         path,
         seconds=float(times.max() - times[len(times) // 2]) / 1e6,
         first=float(levels[0]),
         before=float(np.median(levels[-2 * quarter : -quarter])),
         last=float(np.median(levels[-quarter:])),
-        is_constant=not np.ptp(half) > 0,
+        is_constant=_is_constant(values[len(values) // 2 :]),
+        never_changed=_is_constant(values),
     )
+
+
+def _is_constant(values: Array) -> bool:
+    return bool(np.ptp(values) <= LARGEST_ROUNDING * np.abs(values).max())
 
 
 def _finding(course: _Course) -> Finding:
@@ -140,8 +151,8 @@ def _finding(course: _Course) -> Finding:
                 "time without improvement",
                 course.seconds,
                 "s",
-                FLAT_SECONDS,
-                Side.ABOVE,
+                None if course.never_changed else FLAT_SECONDS,
+                None if course.never_changed else Side.ABOVE,
             ),
         ),
         recommendations=(

@@ -16,6 +16,8 @@ about the loader. Other kinds of steps do not count: every k-th step updates the
 batches have one of a few lengths, or evaluation metrics are logged. If lengths vary, as those of
 sentences do, the longest are no outliers. Slow steps without a period
 in which the process mostly waited for a CPU core are caused by other jobs and do not count.
+Without step timing, intervals between logged points are judged; one that contains an evaluation
+or a checkpoint is slow for that reason.
 
 Catalogue: T2, step outliers with period.
 """
@@ -102,6 +104,7 @@ def check(
     step_end_seconds: Array | None = None,
     evaluations: Mapping[str, Tracked] | None = None,
     loader_workers: float | None = None,
+    log_interval_steps: float | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
     worker_core_wait_share: Samples | None = None,
     already_open: bool = False,
@@ -148,7 +151,10 @@ def check(
             return Abstention((CROWDED,))
     if not cause.name and period is None and (are_many or _is_tail(outliers, seconds)):
         return None
-    return _finding(outliers, len(seconds), cause, period, loader_workers)
+    interval = round(log_interval_steps or 1)
+    return _finding(
+        outliers, len(seconds), cause, period, loader_workers, interval=interval
+    )
 
 
 def _after(values: Array | None, dropped: int) -> Array | None:
@@ -253,9 +259,17 @@ def _finding(
     cause: _Cause,
     period: int | None,
     loader_workers: float | None,
+    *,
+    interval: int,
 ) -> Finding:
     longer = _usual_excess(outliers) + outliers.median
-    regular = f", about every {period} steps" if period else ""
+    regular = f", about every {period * interval} steps" if period else ""
+    number = len(outliers.rows)
+    slow = (
+        f"{count(number, 'step', 'steps')} of {steps:,}"
+        if interval == 1
+        else f"{number:,} of {steps:,} intervals of {interval} steps"
+    )
     mostly = f" {percent(cause.share)} of it is {cause.name}." if cause.name else ""
     recommendations = [cause.advice]
     if period and cause.name == DATA and loader_workers and period == loader_workers:
@@ -271,12 +285,11 @@ def _finding(
             Severity.WARNING if outliers.share >= LARGE_SHARE else Severity.NOTICE
         ),
         summary=(
-            f"{count(len(outliers.rows), 'step', 'steps')} of {steps:,} took"
-            f" {duration(longer)} (median) instead of"
+            f"{slow} took {duration(longer)} (median) instead of"
             f" {duration(outliers.median)}{regular}. The extra time is"
             f" {percent(outliers.share)} of all time.{mostly}"
         ),
-        evidence=_evidence(outliers, cause, period),
+        evidence=_evidence(outliers, cause, period and period * interval),
         recommendations=tuple(recommendations),
         disproof=(
             "Train a few hundred steps without other work in the loop: if as many"

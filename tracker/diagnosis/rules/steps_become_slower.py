@@ -98,6 +98,7 @@ def check(
     phase_seconds: Mapping[str, Array] | None = None,
     step_examples: Array | None = None,
     step_end_seconds: Array | None = None,
+    log_interval_steps: float | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
     worker_core_wait_share: Samples | None = None,
     host_cpu_percent: Samples | None = None,
@@ -109,6 +110,8 @@ def check(
     cgroup_throttled_share: Samples | None = None,
     already_open: bool = False,
 ) -> Answer:
+    interval = round(log_interval_steps or 1)
+    step_seconds = step_seconds / interval
     dropped = _warm_up(step_seconds)
     examples = None if step_examples is None else step_examples[dropped:]
     usual = _of_usual_size(step_seconds[dropped:], examples)
@@ -150,7 +153,7 @@ def check(
             job_memory_bytes, host_swap_in_bytes_per_second, cgroup_throttled_share
         ),
     )
-    return _finding(trend, dropped, part, companions)
+    return _finding(trend, dropped, part, companions, interval)
 
 
 def _slows_the_fastest(seconds: Array, jump: int | None) -> bool:
@@ -297,9 +300,10 @@ def _finding(
     dropped: int,
     part: str,
     companions: tuple[_Companion, ...],
+    interval: int,
 ) -> Finding:
     how = (
-        f", in one jump near the {ordinal(dropped + trend.jump)} step"
+        f", in one jump near the {ordinal((dropped + trend.jump) * interval)} step"
         if trend.jump is not None
         else ""
     )

@@ -3,7 +3,7 @@
 ## Detection
 A running stage with current hardware samples but without a step for ten times the duration of
 its slow steps, at least five minutes, and twice its longest phase between steps. Or a stage
-that was killed or failed after such a time. The activity of GPUs and CPU shows whether it
+that was killed or failed after such a time, at least 20 seconds. The activity of GPUs and CPU shows whether it
 hangs in communication, in storage, or in a lock.
 
 ## Why it matters
@@ -46,6 +46,8 @@ SPAN = Span.STAGE
 
 SLOW_STEPS = 10.0  # times the 99th percentile
 FEWEST_SECONDS = 300.0
+# Of a stage that did not end by itself and was idle until then.
+FEWEST_SECONDS_OF_ENDED = 20.0
 LATE_SECONDS = 15.0
 TOO_EARLY = "five minutes without a step"
 LONGEST_SPANS = 2.0
@@ -115,7 +117,7 @@ def check(
     slow = float(np.percentile(step_seconds, 99))
     limit = max(
         SLOW_STEPS * slow,
-        FEWEST_SECONDS,
+        FEWEST_SECONDS_OF_ENDED if has_ended else FEWEST_SECONDS,
         LONGEST_SPANS * longest,
     )
     if waited < max(LATE_SECONDS, SLOW_STEPS * slow, LONGEST_SPANS * longest):

@@ -56,6 +56,13 @@ DERIVED = (
         " same parameters.",
         LOADER,
     ),
+    fact(
+        "log_interval_steps",
+        "",
+        "steps",
+        "Steps between logged points, if step times are known from these only.",
+        LOADER,
+    ),
     fact("logging_ranks", "", "ranks", "Processes of the stage that log."),
     fact(
         "same_stage_runs",

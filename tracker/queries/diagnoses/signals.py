@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping
 
 from django.db.models import Q
 
-from tracker.diagnosis.engine.measurements import Measurements
+from tracker.diagnosis.engine.measurements import Measurements, Steps
 from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Ranks, Samples
 from tracker.models import Stage
 from tracker.queries.diagnoses.earlier_gpu_use import facts_of_earlier_runs
 from tracker.queries.diagnoses.earlier_runs import read_earlier
+from tracker.queries.diagnoses.logged_steps import read_logged_steps
 from tracker.queries.diagnoses.losses import (
     read_evaluations,
     read_learning_rates,
@@ -78,8 +79,13 @@ def read_measurements(
         facts |= facts_of_stage(stage)
         facts |= facts_of_other_runs(stage, facts.get("host"))
         facts |= facts_of_earlier_runs(stage, _memory_bytes(signals))
+    logged = Steps.none()
+    if is_all and not len(measured.steps):
+        logged, interval = read_logged_steps(stage)
+        facts |= {"log_interval_steps": float(interval)} if interval else {}
     return Measurements(
         steps=measured.steps,
+        logged_steps=logged,
         samples=readings.of((s, s.path) for s in of_stage(Kind.SAMPLED)),
         facts=facts,
         gpus=signals,

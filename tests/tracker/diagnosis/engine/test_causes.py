@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tracker.diagnosis.engine.causes import arrange
 from tracker.diagnosis.engine.finding import Finding, Gain, Severity
 from tracker.diagnosis.engine.judgement import Judgement
@@ -45,6 +47,14 @@ def test_a_deep_cause_explains_when_the_middle_is_missing():
         ("c", ""),
         ("a", "c"),
     ]
+
+
+def test_a_finding_about_steps_counts_for_the_time_in_steps():
+    steps = replace(judgement("steps", likely=2.0), time_share=0.3)
+    epochs = judgement("epochs", likely=1.3)
+
+    assert [found.rule for found in arrange([steps, epochs])] == ["epochs", "steps"]
+    assert arrange([replace(steps, time_share=1.0), epochs])[0].rule == "steps"
 
 
 def test_the_order_of_asking_does_not_matter():

@@ -17,6 +17,7 @@ from tests.tracker.diagnosis.stages import (
     samples,
     stage,
     steps,
+    steps_in_epochs,
 )
 from tracker.diagnosis.engine.diagnosis import diagnose
 from tracker.diagnosis.engine.finding import (
@@ -348,3 +349,20 @@ def test_a_lost_loss_is_found_without_any_other_measurement():
     diagnosis = diagnose(Measurements(losses={"train/loss": loss}))
 
     assert [found.rule for found in diagnosis.findings] == ["loss-is-not-a-number"]
+
+
+def test_findings_about_steps_count_for_the_time_in_steps():
+    # 50 steps of 0.1 s, and 15 s between epochs.
+    rows = steps_in_epochs([50] * 8, gap=15.0, waiting=0.08)
+
+    diagnosis = diagnose(
+        stage(
+            step_rows=rows,
+            sampled={"job_cpu_cores": 1.0},
+            facts={"loader_workers": 2.0, "loader_persistent_workers": 0.0},
+        )
+    )
+
+    shares = {found.rule: found.time_share for found in diagnosis.findings}
+    assert shares["data-wait-dominates"] < 0.35
+    assert shares["epochs-begin-slowly"] == 1.0

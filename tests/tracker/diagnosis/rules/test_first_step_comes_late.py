@@ -13,7 +13,7 @@ from tests.tracker.diagnosis.stages import (
     stage,
     steps,
 )
-from tracker.diagnosis.engine.finding import Finding
+from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.rules.first_step_comes_late import check
 from tracker.diagnosis.signals import Samples
 
@@ -28,20 +28,40 @@ def starting_after(seconds, **facts):
     )
 
 
-ALARMS = [starting_after(120.0), starting_after(400.0, stage_state="running")]
+ALARMS = [
+    starting_after(120.0),
+    starting_after(400.0, stage_state="running"),
+    starting_after(30.0, stage_seconds=60.0),
+]
 SILENCES = [
     starting_after(30.0),
+    starting_after(12.0, stage_seconds=30.0),
     starting_after(120.0, stage_state="running"),
     starting_after(120.0, stage_seconds=4000.0),
 ]
 
 
-def ask(after, *, first=1.0, total=600.0, spans=None):
+def ask(after, *, first=1.0, total=600.0, spans=None, **more):
     """Samples start after one second, and steps of 1 s after `after` seconds."""
     seconds = np.full(100, 1.0)
     seconds[0] = first
     ends = START / 1e6 + 1.0 + after + np.cumsum(seconds)
-    return check(seconds, ends, readings(1.0), total, spans=spans)
+    return check(seconds, ends, readings(1.0), total, spans=spans, **more)
+
+
+def test_a_short_start_is_long_if_it_is_much_of_the_stage():
+    assert ask(16.0, total=45.0) is not None
+    assert ask(16.0, total=70.0) is None
+    assert ask(13.0, total=30.0) is None
+
+
+def test_waits_for_a_core_do_not_count():
+    waiting = readings(0.5)
+
+    answer = ask(20.0, total=50.0, job_main_thread_core_wait_share=waiting)
+
+    assert isinstance(answer, Abstention)
+    assert ask(40.0, total=80.0, job_main_thread_core_wait_share=waiting) is not None
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,8 @@ def test_a_short_stage_leaks_where_each_step_takes_the_same():
 
     assert isinstance(finding, Finding)
     assert finding.severity is Severity.NOTICE
+    assert isinstance(short(np.linspace(0.1, 0.8, 17) * GIB), Finding)
+    assert isinstance(short(np.linspace(0.1, 0.8, 15) * GIB), Abstention)
     assert short(np.linspace(0.1, 0.15, 40) * GIB) is None
 
 

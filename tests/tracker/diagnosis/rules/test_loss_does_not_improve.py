@@ -22,12 +22,27 @@ def loss(values, *, seconds=7200):
 ALARMS = [
     stage(losses={"train/loss": loss(FLAT)}),
     stage(losses={"train/loss": loss(np.full(POINTS, 2.3))}),
+    stage(losses={"train/loss": loss(np.full(POINTS, 2.3), seconds=60)}),
 ]
 SILENCES = [
     stage(losses={"train/loss": loss(FALLING)}),
     stage(losses={"train/loss": loss(FALLING, seconds=1800)}),
     stage(losses={"train/loss": loss(FALLING), "val/loss": loss(FLAT)}),
 ]
+
+
+def test_a_loss_that_never_changes_is_found_at_once():
+    constant = np.full(POINTS, 2.3)
+    rounded = constant * (1.0 + 1e-7 * NOISE)
+    reached = np.where(np.arange(POINTS) < 100, FALLING, 2.3)
+
+    def answer(values):
+        return check({"train/loss": loss(values, seconds=10)})
+
+    assert isinstance(answer(constant), Finding)
+    assert isinstance(answer(rounded), Finding)
+    assert isinstance(answer(reached), Abstention)
+    assert isinstance(answer(0.0 * constant), Abstention)
 
 
 def late(share):

@@ -57,6 +57,8 @@ def ask(waited, *, step=0.1, cpu=0.0, state="running", **more):
     [
         pytest.param(301, {}, True, id="just five minutes"),
         pytest.param(299, {}, False, id="just not"),
+        pytest.param(21, {"state": "crashed"}, True, id="killed after 21 s"),
+        pytest.param(19, {"state": "crashed"}, False, id="killed after 19 s"),
         pytest.param(401, {"step": 40.0}, True, id="ten slow steps"),
         pytest.param(399, {"step": 40.0}, False, id="just not ten slow steps"),
         pytest.param(601, {"spans": {"evaluate": samples([300.0])}}, True, id="a span"),
