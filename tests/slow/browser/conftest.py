@@ -102,6 +102,13 @@ def context(request: pytest.FixtureRequest, anchor: Page) -> Iterator[BrowserCon
     session.detach()
 
 
+@pytest.fixture
+def modules(anchor: Page) -> Page:
+    """An empty page, for calls of the pages' modules: values in, values out."""
+    anchor.reload()
+    return anchor
+
+
 class Watch:
     """Notes everything that must not happen on a page."""
 

@@ -302,10 +302,8 @@ def test_the_bar_fits_a_telephone(compare):
     assert violations(page) == []
 
 
-def test_rows_are_safe_and_numbers_are_as_python_writes_them(visit):
-    page = visit("/sign-in")
-
-    text = page.evaluate("""async () => {
+def test_rows_are_safe_and_numbers_are_as_python_writes_them(modules):
+    text = modules.evaluate("""async () => {
       const { pointsCsv } = await import("/static/web/js/export/points_csv.js")
       const y = Float32Array.of(0.41, NaN, -Infinity)
       const x = [0, 1.5, Infinity]

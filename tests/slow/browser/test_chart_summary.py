@@ -43,10 +43,8 @@ CASES = {
 
 
 @pytest.mark.parametrize(("data", "layout", "said"), CASES.values(), ids=CASES)
-def test_a_figure_is_put_into_words(visit, data, layout, said):
-    page = visit("/sign-in")
-
-    assert page.evaluate(SUMMARY, [json.dumps(data), layout]) == said
+def test_a_figure_is_put_into_words(modules, data, layout, said):
+    assert modules.evaluate(SUMMARY, [json.dumps(data), layout]) == said
 
 
 def test_a_chart_is_described_by_its_values(visit, ada):

@@ -86,8 +86,8 @@ def test_texts_are_marks_that_are_read_and_switched_off(visit, ada, runs):
     expect(marks).to_have_count(0)
 
 
-def test_marks_that_lie_together_are_one(visit):
-    assert visit("/sign-in").evaluate(GROUPED) == [
+def test_marks_that_lie_together_are_one(modules):
+    assert modules.evaluate(GROUPED) == [
         [22 / 3, 3],
         [18, 1],
         [40, 1],

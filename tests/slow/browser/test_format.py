@@ -33,11 +33,9 @@ MODULE = "/static/web/js/core/format.js"
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_browser_and_the_server_agree(visit, name, written, values):
-    page = visit("/sign-in")
-
+def test_the_browser_and_the_server_agree(modules, name, written, values):
     # As in real use: whole floats travel through JSON and arrive as integers.
-    shown = page.evaluate(
+    shown = modules.evaluate(
         "async ([module, name, values]) => JSON.parse(values).map((await import(module))[name])",
         [MODULE, name, json.dumps([*values, None])],
     )
@@ -48,13 +46,12 @@ def test_the_browser_and_the_server_agree(visit, name, written, values):
     assert shown[-1] == "–"
 
 
-def test_the_browser_and_the_server_cut_names_alike(visit):
-    page = visit("/sign-in")
+def test_the_browser_and_the_server_cut_names_alike(modules):
     sweep = [f"vit-small/{kind}-lr{rate}-seed{seed}-v2" for kind in ("sgd", "adam")
              for rate in ("1e-3", "0.1") for seed in range(2)]  # fmt: skip
     names = [*sweep, "baseline", "a b:c=d", "--odd--", "é" * 40, "my-first-run-2"]
 
-    shown = page.evaluate(
+    shown = modules.evaluate(
         """async (names) => {
           const { RunNames } = await import("/static/web/js/core/run_names.js")
           const known = new RunNames(names)

@@ -579,10 +579,8 @@ def test_attributes_alone_are_offered_to_compute_with(open_runs, project):
         'x = "true" and y = true and z = "2026-01-31" and w > 2026-01-31',
     ],
 )
-def test_a_query_is_the_same_after_it_was_rows(visit, query):
-    page = visit("/sign-in")
-
-    again = page.evaluate(
+def test_a_query_is_the_same_after_it_was_rows(modules, query):
+    again = modules.evaluate(
         """async (query) => {
           const { rowsOf, textOf } = await import("/static/web/js/query/query_rows.js")
           return textOf(rowsOf(query))
@@ -601,10 +599,8 @@ def test_a_query_is_the_same_after_it_was_rows(visit, query):
         *("1 < a", "a < b*2", "a < b - 2", "a < (b)", "a < max(b)", "a < 2*b"),
     ],
 )
-def test_what_rows_cannot_say_is_left_to_the_field(visit, query):
-    page = visit("/sign-in")
-
-    rows = page.evaluate(
+def test_what_rows_cannot_say_is_left_to_the_field(modules, query):
+    rows = modules.evaluate(
         """async (query) => {
           const { rowsOf } = await import("/static/web/js/query/query_rows.js")
           return rowsOf(query)
