@@ -399,17 +399,3 @@ def test_what_is_pointed_at_and_searched_for_does_nothing_either(
     chart = page.locator(".chart[data-drawn='true'] .nsewdrag").first
     chart.hover(force=True)
     assert page.evaluate(UNTOUCHED) == []
-
-
-def test_names_that_every_object_has_change_none(visit, ada, hostile, told_everything):
-    project, runs, _ = hostile
-    ids = ",".join(str(run.id) for run in runs[:2])
-    for address in (
-        f"/w/{project.workspace.slug}/{project.slug}/",
-        f"/w/{project.workspace.slug}/{project.slug}/compare?runs={ids}&tab=table",
-        f"/runs/{told_everything.id}/attributes",
-        f"/runs/{told_everything.id}/charts",
-    ):
-        page = visit(address, ada)
-        page.wait_for_timeout(300)
-        assert page.evaluate(UNTOUCHED) == []

@@ -7,7 +7,14 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.builders import make_project, make_run, write_series, write_values
+from tests.builders import (
+    make_project,
+    make_run,
+    points_message,
+    write,
+    write_series,
+    write_values,
+)
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE, address_now, wait_until
 from tests.slow.browser.many_runs import add_runs
@@ -34,8 +41,8 @@ def open_runs(visit, ada, project):
 
 def logged(project, name: str, *paths: str, state: State = State.FINISHED):
     run = make_run(project, name, state)
-    for path in paths or ("train/loss",):
-        write_series(run, path, [3.0, 2.0, 1.0])
+    values = [3.0, 2.0, 1.0]
+    write(run, [points_message(path, values) for path in paths or ("train/loss",)])
     return run
 
 

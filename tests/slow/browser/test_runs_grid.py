@@ -19,17 +19,6 @@ from tracker.models import Attribute, Run, State
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-HOSTILE = [
-    "<script>window.hacked = 1</script>",
-    "<img src=x onerror='window.hacked = 1'>",
-    "../../etc/passwd",
-    "\u202etxt.exe",
-    "__proto__",
-    "constructor",
-    "{{7*7}}",
-    "n" * 255,
-]
-
 
 @pytest.fixture
 def project(ada):
@@ -491,19 +480,6 @@ def test_of_what_has_changed_only_that_is_sent(open_runs, project):
     expect(first).to_contain_text(before[1])
     expect(last).to_be_hidden()
     assert names(page) == before[1:]
-
-
-def test_hostile_names_are_only_text(open_runs, project):
-    for name in HOSTILE:
-        run = make_run(project, name)
-        write_tags(run, name, "<b>bold</b>")
-        write_values(run, {f"params/{name}": name, "params/__proto__": name})
-    page = open_runs("?sort=name")
-
-    assert sorted(names(page)) == sorted(HOSTILE)
-    assert page.evaluate("window.hacked") is None
-    assert page.evaluate("Object.keys(Object.prototype)") == []
-    assert page.locator(".runs-grid b, .runs-grid img, .runs-grid script").count() == 0
 
 
 def test_the_unknown_is_a_dash_and_not_zero(open_runs, project):
