@@ -72,6 +72,8 @@ SLOW_ON_POSTGRESQL = (
     "(database and not postgresql and not slow) or (postgresql and slow)"
 )
 SLOW_FOLDER = ROOT / "tests/slow"
+# Pages touch no tables: their queries and actions have tests of their own.
+WEB_TESTS = "tests/web/"
 # The slow suite runs failed tests again, once and alone, and reports those that pass as flaky.
 # With more failures, they are not flaky.
 MAX_RERUNS = 10
@@ -145,12 +147,13 @@ def fast_suites() -> list[Suite]:
 def slow_suites() -> list[Suite]:
     # pytest would import every module to find the few marked tests in them.
     marked = files_with("mark.slow", "mark.processes")
+    stored = files_with("mark.database", "mark.postgresql")
     slow = (*(name for name in marked if "tests/slow" not in name), "tests/slow")
     return [
         Suite("slow, SQLite", slow, "slow", reruns=True),
         Suite(
             "slow, PostgreSQL",
-            files_with("mark.database", "mark.postgresql"),
+            tuple(name for name in stored if not name.startswith(WEB_TESTS)),
             SLOW_ON_POSTGRESQL,
             True,
             reruns=True,

@@ -244,6 +244,7 @@ class Things:
             "channel_id": channel.id,
             "rule_id": make_rule(self.project, self.member).id,
             "change": "pause",
+            "form": "picture",
             "run_comment_id": discuss(self.run, self.member, self.name).id,
             "notification_id": make_notification(self.run, self.member).id,
             "session_id": 1,

@@ -70,6 +70,15 @@ def insert_widget(page: Page) -> None:
     expect(page.locator("#widget-form")).to_be_visible()
 
 
+def add_panel(page: Page) -> None:
+    button("Add panel")(page)
+    expect(page.locator("#panel-dialog .kinds__kind").first).to_be_visible()
+
+
+def enlarge(page: Page) -> None:
+    page.locator("[data-part=zoom]").first.click()
+
+
 def column_menu(page: Page) -> None:
     page.get_by_role("columnheader").nth(2).click(button="right")
 
@@ -92,6 +101,8 @@ DIALOGS: Mapping[str, tuple[str, Steps]] = {
     "shortcuts": ("runs", press("?")),
     "share-dialog": ("run", share),
     "dialog": ("dashboard", add_widget),
+    "panel-dialog": ("run-charts", add_panel),
+    "zoomed": ("run-media", enlarge),
     "annotate": ("run-charts", in_chart_menu("Annotate…")),
     "choose": ("run-charts", in_chart_menu("Join with other series…")),
     "discard-draft": ("report-edit", discard),
