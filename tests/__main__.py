@@ -2,7 +2,7 @@
 
 Without arguments: the checks and the fast tests, on SQLite, and on PostgreSQL where the two
 databases differ. `--slow` runs the rest: browsers, real processes, kills, fuzzing, and the
-other fast tests of stored data on PostgreSQL. `--coverage` measures either. `--frameworks` runs the tests
+other fast tests of stored data, except pages, on PostgreSQL. `--coverage` measures either. `--frameworks` runs the tests
 against PyTorch and other frameworks in a separate environment. Other arguments are
 passed to pytest.
 """

@@ -6,8 +6,10 @@ import json
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
+from contextlib import suppress
 
 import pytest
 
@@ -102,6 +104,12 @@ class Reader:
         assert line["mean"] == line["x"]
         return line["x"]
 
+    def has_points(self):
+        # Without a project, a run or a series, there is none to read.
+        with suppress(urllib.error.HTTPError, ValueError):
+            return bool(self.steps())
+        return False
+
 
 def test_every_point_logged_before_a_kill_is_there_once(up):
     up.start()
@@ -131,6 +139,7 @@ def test_a_second_start_finds_what_a_killed_server_had_stored(up):
     reader = Reader(up)
     training = Training(up)
     training.log_for(2)
+    eventually(reader.has_points)
 
     up.process.kill()
     up.process.communicate()
