@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Index, Model
 
-from tracker.actions.run_summaries import gather_everything
+from tracker.actions.runs.run_summaries import gather_everything
 from tracker.models import (
     Attribute,
     Diagnosis,

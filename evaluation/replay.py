@@ -34,8 +34,8 @@ from evaluation.recordings import Recording, read_recording  # noqa: E402
 from evaluation.synthetic.faults import find_case  # noqa: E402
 from evaluation.verdicts import Found, Replayed  # noqa: E402
 from tests.builders import actor_of, make_member  # noqa: E402
-from tracker.actions.diagnoses import diagnose_run  # noqa: E402
-from tracker.actions.states import mark_silent  # noqa: E402
+from tracker.actions.diagnoses.diagnoses import diagnose_run  # noqa: E402
+from tracker.actions.runs.states import mark_silent  # noqa: E402
 from tracker.diagnosis.analysis.statistics import average  # noqa: E402
 from tracker.diagnosis.engine.measurements import Measurements  # noqa: E402
 from tracker.diagnosis.rules import RULES  # noqa: E402

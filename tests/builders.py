@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from tracker.actions.access import authenticate, make_token
-from tracker.actions.states import settle_states
+from tracker.actions.runs.states import settle_states
 from tracker.actor import Actor, Scope
 from tracker.ingest.opening import from_microseconds
 from tracker.ingest.write import Receipt, store_batch

@@ -19,13 +19,10 @@ from django.utils import timezone
 
 from tracker.actions.access import delete_expired_access
 from tracker.actions.alerts import channels_to_send, send_to
-from tracker.actions.annotations import purge_annotations
 from tracker.actions.compactions import request_compactions
 from tracker.actions.deletions import purge_deleted
-from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
+from tracker.actions.diagnoses.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
-from tracker.actions.forks import copy_series
-from tracker.actions.many_runs import forget_changes
 from tracker.actions.metric_incidents import (
     check_rules,
     end_incidents_of_ended_runs,
@@ -37,11 +34,18 @@ from tracker.actions.people.notification_mails import mail_notifications
 from tracker.actions.people.notification_webhooks import post_to, users_to_post
 from tracker.actions.people.notifications import delete_old_notifications
 from tracker.actions.projects import purge_deleted_projects
-from tracker.actions.purging import purge_run
 from tracker.actions.report_comments import purge_comments
-from tracker.actions.run_comments import purge_run_comments
-from tracker.actions.states import has_unjudged_stage, mark_silent
-from tracker.actions.trash import delete_expired, move_silent_to_trash, request_purges
+from tracker.actions.runs.annotations import purge_annotations
+from tracker.actions.runs.forks import copy_series
+from tracker.actions.runs.many_runs import forget_changes
+from tracker.actions.runs.purging import purge_run
+from tracker.actions.runs.run_comments import purge_run_comments
+from tracker.actions.runs.states import has_unjudged_stage, mark_silent
+from tracker.actions.runs.trash import (
+    delete_expired,
+    move_silent_to_trash,
+    request_purges,
+)
 from tracker.actions.work import (
     claim_work,
     due_work_ids,

@@ -23,7 +23,7 @@ from seamark.upload.transport import CONTENT_TYPE
 from seamark.user_warnings import Notices
 from tests.agent.queue.test_spool import ORIGIN
 from tracker.actions.access import make_token
-from tracker.actions.states import mark_silent
+from tracker.actions.runs.states import mark_silent
 from tracker.actor import Scope
 from tracker.ingest.pipeline import REMEMBERED_FRAMES
 from tracker.models import Run, State

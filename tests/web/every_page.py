@@ -29,7 +29,6 @@ from tests.ladder_runs import DEMO, make_measured_run
 from tests.tracker.api.v1.test_files import file_message
 from tests.web.pages.run_files.test_source import write_captured
 from tests.web.sample_run import make_sample_run
-from tracker.actions import run_comments
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
 from tracker.actions.dashboards import create_dashboard
@@ -48,9 +47,10 @@ from tracker.actions.report_comments import (
     resolve_thread,
 )
 from tracker.actions.reports import create_report, save_version
+from tracker.actions.runs import run_comments
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actions.saved_views import NAME_LENGTH, keep_view
 from tracker.actions.shares import LinkRequest, make_link
-from tracker.actions.trash import move_to_trash
 from tracker.actor import Part, Scope
 from tracker.boards.board import Board, Widget
 from tracker.models import (

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from tests.builders import make_project, make_run, write_series
 from tests.web.every_page import discuss, make_finding, make_notification, make_rule
-from tracker.actions import run_comments
 from tracker.actions.access import make_sign_in_link
 from tracker.actions.people.accounts import create_account, make_reset_link
 from tracker.actions.people.audit_context import AuditContext
@@ -20,6 +19,7 @@ from tracker.actions.people.members import add_member, change_role, deactivate
 from tracker.actions.people.project_members import set_project_open, set_project_role
 from tracker.actions.people.service_accounts import create_service_account
 from tracker.actions.projects import archive_project
+from tracker.actions.runs import run_comments
 from tracker.actor import Scope
 from tracker.models import (
     Invitation,

@@ -32,11 +32,11 @@ from tests.web.every_page import (
     add_file,
 )
 from tests.web.route_table import ROLES
-from tracker.actions import run_comments
 from tracker.actions.access import make_token
-from tracker.actions.annotations import annotate, delete_annotation
 from tracker.actions.report_comments import add_comment, delete_comment
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs import run_comments
+from tracker.actions.runs.annotations import annotate, delete_annotation
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actor import Actor, Scope
 from tracker.api.urls import v1
 from tracker.models import Member, Project, ProjectMember, Report, Role

@@ -13,7 +13,7 @@ from tests.builders import (
     points_message,
     set_message,
 )
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Project, Run
 from tracker.series.compaction import compact_run
 

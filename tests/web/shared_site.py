@@ -31,9 +31,9 @@ from tests.web.every_page import POINTS
 from tests.web.pages.run_files.test_source import write_captured
 from tests.web.sample_run import make_sample_run
 from tests.web.shared_boards import make_dashboard, make_others, make_report
-from tracker.actions.annotations import annotate
-from tracker.actions.findings import dismiss
+from tracker.actions.diagnoses.findings import dismiss
 from tracker.actions.ladders import RungRequest, create_ladder
+from tracker.actions.runs.annotations import annotate
 from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 from tracker.models import (

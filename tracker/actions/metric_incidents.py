@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from tracker.actions.alerts import NEWS, raise_alert
 from tracker.actions.people.notifications import News, notify
-from tracker.actions.states import SILENCE
+from tracker.actions.runs.states import SILENCE
 from tracker.alerts.metric_conditions import (
     MEANS,
     REST_MINUTES,

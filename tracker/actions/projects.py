@@ -9,10 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.found_projects import find_or_make_project, let_maker_in
-from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.actions.people.audit import Action
 from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.project_notes import note_change
+from tracker.actions.runs.many_runs import RUNS_AT_ONCE
 from tracker.actions.work import request_work
 from tracker.errors import InvalidInput
 from tracker.models import Member, Project, Run, WorkKind, Workspace

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from tracker.actions.forks import fork_run
+from tracker.actions.runs.forks import fork_run
 from tracker.errors import NotFound
 from tracker.ingest.batch import Batch
 from tracker.ingest.limits import LIMITS

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from tracker.actions.found_projects import find_or_make_project, project_named
-from tracker.actions.parents import set_parent
+from tracker.actions.runs.parents import set_parent
 from tracker.actor import Actor
 from tracker.errors import NotAllowed, NotFound
 from tracker.ingest.joining import joining_of, note_joining

@@ -16,8 +16,8 @@ from uuid import UUID
 import numpy as np
 from django.utils import timezone
 
-from tracker.actions.run_summaries import HARDWARE, STAGES, TAGS, Source, gather
-from tracker.actions.states import settle_states
+from tracker.actions.runs.run_summaries import HARDWARE, STAGES, TAGS, Source, gather
+from tracker.actions.runs.states import settle_states
 from tracker.actions.work import request_work
 from tracker.actor import Actor
 from tracker.errors import NotAllowed, NotFound, OutOfOrder

@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from tracker.actions.run_summaries import (
+from tracker.actions.runs.run_summaries import (
     EVERY_SOURCE,
     HARDWARE,
     gather,

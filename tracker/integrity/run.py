@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Length
 
-from tracker.actions.run_summaries import is_summary_current
+from tracker.actions.runs.run_summaries import is_summary_current
 from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.records import RecordWhole, record_chunk_faults
 from tracker.integrity.rows import (

@@ -28,7 +28,7 @@ class Gathered(models.Model):
     sorting.
 
     Derived from other rows and updated in the same transaction, only by
-    tracker.actions.run_summaries. Unknown values are None.
+    tracker.actions.runs.run_summaries. Unknown values are None.
     """
 
     run = models.OneToOneField(Run, models.CASCADE, related_name="gathered")

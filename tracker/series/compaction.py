@@ -22,7 +22,7 @@ import numpy as np
 from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Sum
 
-from tracker.actions.run_summaries import HARDWARE, gather
+from tracker.actions.runs.run_summaries import HARDWARE, gather
 from tracker.models import (
     Attribute,
     JournalEntry,

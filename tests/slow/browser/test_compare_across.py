@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.builders import browser_of, make_project, make_run, write_series
 from tests.slow.browser.conftest import address_now, open_options
 from tests.web.sample_run import make_sample_run
-from tracker.actions.annotations import annotate
+from tracker.actions.runs.annotations import annotate
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -32,12 +32,12 @@ from tests.web.payloads import PAYLOADS, SHARED_KEYS, packed
 from tests.web.sample_run import make_sample_run
 from tracker.actions.access import make_token
 from tracker.actions.dashboards import create_dashboard
-from tracker.actions.descriptions import describe
+from tracker.actions.diagnoses.findings import dismiss
 from tracker.actions.files import receive
-from tracker.actions.findings import dismiss
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report, save_version
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.descriptions import describe
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actor import Scope
 from tracker.boards.board import Board, Place, Widget
 from tracker.models import (

@@ -20,7 +20,7 @@ from tests.slow.browser.accessibility import violations
 from tests.slow.browser.test_run_page import wait_until
 from tests.tracker.api.v1.test_files import add, file_message
 from tracker.actions.dashboards import create_dashboard
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.boards.board import Board, Place, Widget
 from tracker.models import Run, State
 from tracker.series.compaction import compact_run

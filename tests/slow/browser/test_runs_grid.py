@@ -14,7 +14,7 @@ from tests.builders import make_project, make_run, write_tags, write_values
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE, address_now, wait_until
 from tests.slow.browser.many_runs import add_runs
-from tracker.actions import many_runs
+from tracker.actions.runs import many_runs
 from tracker.models import Attribute, Run, State
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

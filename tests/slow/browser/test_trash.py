@@ -14,7 +14,7 @@ from tests.builders import make_project, make_run
 from tests.slow.browser.accessibility import violations
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.trash import move_to_trash
 from tracker.boards.board import Board
 from tracker.models import Dashboard, Run, State
 from tracker.queries.projects.trash import TRASH_DAYS

@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.recordings import all_recordings, read_recording
 from tests.builders import actor_of
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Project, Run
 from tracker.queries.hardware.gpu_hours import most_wasted

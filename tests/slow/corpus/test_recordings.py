@@ -15,7 +15,7 @@ from evaluation.recordings import (
 )
 from evaluation.synthetic.faults import find_case
 from tests.builders import actor_of
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.diagnosis.analysis.stage_phases import find_regimes
 from tracker.diagnosis.engine.measurements import Steps, clean
 from tracker.ingest.write import store_batch

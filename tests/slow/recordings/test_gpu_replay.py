@@ -8,7 +8,7 @@ import pytest
 
 from evaluation.recordings import path_of, read_recording
 from tests.builders import actor_of
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Attribute, Finding, Run, State
 from tracker.queries.series.series import read_points

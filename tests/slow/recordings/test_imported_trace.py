@@ -10,7 +10,7 @@ from seamark.commands import main
 from seamark.queue.spool_reader import find_spools
 from tests.agent.importers.traces import SEVERAL, steps_of, write_trace
 from tests.builders import actor_of
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Finding, Run, Stage, State
 

@@ -9,7 +9,7 @@ import zstandard
 
 from tests.builders import actor_of
 from tests.slow.recordings.record import RECORDING
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.ingest.write import store_batch
 from tracker.models import Attribute, Diagnosis, Finding, Run, State
 from tracker.queries.series.series import read_points

@@ -12,7 +12,7 @@ from tests.tracker.queries.measured import measured_run
 from tracker.actions import alerts
 from tracker.actions.alerts import channels_to_send, raise_alerts, send_to
 from tracker.actions.channels import add_channel, remove_channel, send_again
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.alerts.services import SERVICES
 from tracker.diagnosis.engine.finding import Severity
 from tracker.errors import InvalidInput

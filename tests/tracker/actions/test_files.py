@@ -13,7 +13,7 @@ from tests.builders import make_member, make_project, make_run, write
 from tests.tracker.api.v1.test_files import add, deliver, file_message
 from tracker.actions import files
 from tracker.actions.files import GRACE, collect, progress_of, receive, remove_strays
-from tracker.actions.purging import purge_run
+from tracker.actions.runs.purging import purge_run
 from tracker.errors import DigestDiffers, NoRoom, Unavailable
 from tracker.models import Blob, File, Run, Upload
 

@@ -12,7 +12,7 @@ from tracker.actions.ladders import (
     create_ladder,
     put_ladder,
 )
-from tracker.actions.trash import move_to_trash, restore
+from tracker.actions.runs.trash import move_to_trash, restore
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Ladder, Run
 

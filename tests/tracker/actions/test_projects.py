@@ -16,7 +16,7 @@ from tracker.actions.projects import (
     purge_deleted_projects,
     restore_project,
 )
-from tracker.actions.purging import purge_run
+from tracker.actions.runs.purging import purge_run
 from tracker.errors import Archived, InvalidInput, NotAllowed, NotFound
 from tracker.models import Project, Role, Run, State
 

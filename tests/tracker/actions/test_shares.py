@@ -23,14 +23,7 @@ from tracker.actions.ladders import (
     arrange_ladder,
     create_ladder,
 )
-from tracker.actions.shares import (
-    LinkRequest,
-    make_link,
-    note_opening,
-    open_link,
-    revoke_link,
-)
-from tracker.actions.trash import (
+from tracker.actions.runs.trash import (
     move_many_to_trash,
     move_silent_to_trash,
     move_to_trash,
@@ -38,6 +31,13 @@ from tracker.actions.trash import (
     restore,
     restore_many,
     set_retention,
+)
+from tracker.actions.shares import (
+    LinkRequest,
+    make_link,
+    note_opening,
+    open_link,
+    revoke_link,
 )
 from tracker.actor import Part
 from tracker.errors import InvalidInput, NotFound, Pinned

@@ -21,10 +21,10 @@ from tests.builders import (
     write,
     write_series,
 )
-from tracker.actions.forks import copy_series
-from tracker.actions.moves import move_run
 from tracker.actions.people.audit_context import AuditContext
-from tracker.actions.purging import purge_run
+from tracker.actions.runs.forks import copy_series
+from tracker.actions.runs.moves import move_run
+from tracker.actions.runs.purging import purge_run
 from tracker.actor import Grant, Part, actor_of_link
 from tracker.ingest.write import store_batch
 from tracker.models import Attribute, File, Fork, Run, State, Work, WorkKind
@@ -108,7 +108,7 @@ def test_a_worker_copies_once(member, source):
 
 def test_a_copy_that_was_interrupted_continues(member, source, monkeypatch):
     write_series(source, "val/loss", [7.0, 6.0])
-    monkeypatch.setattr("tracker.actions.forks.SERIES_AT_ONCE", 1)
+    monkeypatch.setattr("tracker.actions.runs.forks.SERIES_AT_ONCE", 1)
     run, _ = fork(member)
 
     def read(source, paths):
@@ -117,7 +117,7 @@ def test_a_copy_that_was_interrupted_continues(member, source, monkeypatch):
         return read_many_points(source, paths)
 
     with monkeypatch.context() as patch:
-        patch.setattr("tracker.actions.forks.read_many_points", read)
+        patch.setattr("tracker.actions.runs.forks.read_many_points", read)
         with pytest.raises(RuntimeError):
             copy_series(run.id)
     assert len(steps_and_values(run)) == 3

@@ -19,9 +19,9 @@ from tests.builders import (
     points_message,
 )
 from tests.tracker.ingest.test_write import in_threads
-from tracker.actions.diagnoses import diagnose_run, diagnose_stage
-from tracker.actions.states import SILENCE, has_unjudged_stage, mark_silent
-from tracker.actions.trash import move_to_trash
+from tracker.actions.diagnoses.diagnoses import diagnose_run, diagnose_stage
+from tracker.actions.runs.states import SILENCE, has_unjudged_stage, mark_silent
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actions.work import claim_work, finish_work
 from tracker.errors import NotFound, OutOfOrder
 from tracker.ingest.gone import note_gone

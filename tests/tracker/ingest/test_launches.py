@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import SECOND, START, Process, close_message, make_project
-from tracker.actions.parents import set_parent
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.parents import set_parent
+from tracker.actions.runs.trash import move_to_trash
 from tracker.errors import NotFound
 from tracker.ingest.launches import _next_name
 from tracker.models import Run

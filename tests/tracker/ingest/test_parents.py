@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 
 from tests.builders import actor_of, frames, make_project, make_run, open_message
-from tracker.actions.moves import move_run
-from tracker.actions.parents import MAX_DEPTH
 from tracker.actions.people.audit_context import AuditContext
-from tracker.actions.purging import purge_run
+from tracker.actions.runs.moves import move_run
+from tracker.actions.runs.parents import MAX_DEPTH
+from tracker.actions.runs.purging import purge_run
 from tracker.ingest.write import store_batch
 from tracker.models import Reopening, Run, State
 from tracker.queries.runs.filter.filters import Found, RunFilter, read_query

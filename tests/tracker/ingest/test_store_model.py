@@ -39,10 +39,10 @@ from tests.builders import (
     open_message,
     points_message,
 )
-from tracker.actions import purging
-from tracker.actions.purging import purge_run
-from tracker.actions.states import mark_silent
-from tracker.actions.trash import (
+from tracker.actions.runs import purging
+from tracker.actions.runs.purging import purge_run
+from tracker.actions.runs.states import mark_silent
+from tracker.actions.runs.trash import (
     delete_expired,
     delete_for_good,
     move_silent_to_trash,

@@ -22,7 +22,7 @@ from tests.builders import (
     points_message,
     set_message,
 )
-from tracker.actions.states import mark_silent
+from tracker.actions.runs.states import mark_silent
 from tracker.actor import Actor, Scope
 from tracker.errors import MalformedBatch, NotAllowed, NotFound, OutOfOrder
 from tracker.ingest.opening import from_microseconds

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests.builders import make_project, make_run
 from tracker.actions.ladders import RungRequest, create_ladder
-from tracker.actions.trash import delete_for_good, move_to_trash
+from tracker.actions.runs.trash import delete_for_good, move_to_trash
 from tracker.integrity.tables import (
     LONG_PURGE,
     ladder_problems,

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from tracker.actions.run_summaries import FINDINGS, gather
+from tracker.actions.runs.run_summaries import FINDINGS, gather
 from tracker.models import Finding, Run
 
 

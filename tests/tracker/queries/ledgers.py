@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from tracker.actions.run_summaries import LEDGERS, gather
+from tracker.actions.runs.run_summaries import LEDGERS, gather
 from tracker.models import Diagnosis, Run
 
 

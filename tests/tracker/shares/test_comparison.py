@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from tests.builders import make_run
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actor import Part
 from tracker.errors import InvalidInput
 from tracker.models import Run, ShareLink

@@ -11,7 +11,7 @@ from tracker.actions.found_projects import possible_slugs
 from tracker.actions.people.audit import Action
 from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.prices import checked_price
-from tracker.actions.trash import checked_retention
+from tracker.actions.runs.trash import checked_retention
 from tracker.errors import InvalidInput
 from tracker.models import Member, Project, Role, Workspace
 from tracker.texts import storable_part

@@ -21,7 +21,7 @@ from tracker.actions.projects import (
     delete_project,
     restore_project,
 )
-from tracker.actions.trash import (
+from tracker.actions.runs.trash import (
     LONGEST_RETENTION_DAYS,
     SHORTEST_RETENTION_DAYS,
     set_retention,

@@ -18,7 +18,7 @@ from tracker.access.comments import (
     settleable_run_thread,
 )
 from tracker.access.runs import readable_run
-from tracker.actions.run_comments import (
+from tracker.actions.runs.run_comments import (
     add_comment,
     add_reply,
     change_comment,

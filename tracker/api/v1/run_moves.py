@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja import Field, Router, Schema
 
 from tracker.access.projects import editable_project, moving_target
-from tracker.actions.moves import MAX_RUNS, move_runs
+from tracker.actions.runs.moves import MAX_RUNS, move_runs
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, WriterAuth
 from tracker.api.v1.people.members import audit_context

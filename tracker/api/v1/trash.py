@@ -10,7 +10,7 @@ from ninja import Router, Schema
 
 from tracker.access.projects import readable_project
 from tracker.access.runs import doomed_run, editable_run, trashed_run
-from tracker.actions.trash import (
+from tracker.actions.runs.trash import (
     delete_for_good,
     move_to_trash,
     pin,

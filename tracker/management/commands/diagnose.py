@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from tracker.actions.rediagnoses import Done, diagnose_again, runs_of
+from tracker.actions.diagnoses.rediagnoses import Done, diagnose_again, runs_of
 
 EVERY_SECONDS = 2.0
 

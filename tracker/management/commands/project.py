@@ -9,8 +9,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from tracker.actions import projects as actions
-from tracker.actions.moves import move_run
 from tracker.actions.people.audit_context import COMMAND
+from tracker.actions.runs.moves import move_run
 from tracker.errors import NotFound
 from tracker.management.people import (
     add_data_folder,

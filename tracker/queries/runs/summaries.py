@@ -1,7 +1,7 @@
 """Columns of the run summary, by column key.
 
 Filters, orders, groups and pages all read the same columns of one table, which
-tracker.actions.run_summaries maintains.
+tracker.actions.runs.run_summaries maintains.
 """
 
 from __future__ import annotations

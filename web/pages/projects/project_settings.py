@@ -18,7 +18,7 @@ from tracker.access.projects import (
     readable_project,
 )
 from tracker.actions.prices import set_carbon_intensity, set_price
-from tracker.actions.trash import (
+from tracker.actions.runs.trash import (
     LONGEST_RETENTION_DAYS,
     SHORTEST_RETENTION_DAYS,
     set_retention,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from tracker.access.projects import may_own, owned_project, readable_project
-from tracker.actions.rule_settings import reset_rule, set_rule
+from tracker.actions.diagnoses.rule_settings import reset_rule, set_rule
 from tracker.errors import InvalidInput
 from tracker.queries.diagnoses.rule_settings import rule_groups
 from web.request_actor import audit_context

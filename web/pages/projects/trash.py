@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from tracker.access.projects import may_edit, may_own, owned_project, readable_project
 from tracker.access.runs import doomed_run, editable_run, trashed_run
 from tracker.actions.deletions import empty_made
-from tracker.actions.trash import (
+from tracker.actions.runs.trash import (
     delete_for_good,
     empty_trash,
     move_to_trash,

@@ -33,7 +33,7 @@ from tracker.access.comments import (
     settleable_run_thread,
 )
 from tracker.access.projects import may_edit, may_own, readable_project
-from tracker.actions import run_comments
+from tracker.actions.runs import run_comments
 from tracker.queries.people.readers import names_of_readers
 from tracker.queries.run.comments import finding_of, texts_at_charts, threads_of
 from web.pages.run.frame import run_frame

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from tracker.access.runs import editable_run
-from tracker.actions.findings import bring_back, dismiss
+from tracker.actions.diagnoses.findings import bring_back, dismiss
 from web.session import PageRequest, signed_in
 from web.toasts import tell
 

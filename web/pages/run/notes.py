@@ -10,9 +10,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from tracker.access.runs import editable_run
-from tracker.actions.descriptions import describe
 from tracker.actions.key_metrics import pin_metric, unpin_metric
-from tracker.actions.run_names import rename_run
+from tracker.actions.runs.descriptions import describe
+from tracker.actions.runs.run_names import rename_run
 from tracker.errors import InvalidInput
 from web.session import PageRequest, local_path, signed_in
 from web.toasts import tell

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
 from tracker.access.runs import deleted_annotation, editable_run, own_annotation
-from tracker.actions.annotations import (
+from tracker.actions.runs.annotations import (
     annotate,
     change_annotation,
     delete_annotation,

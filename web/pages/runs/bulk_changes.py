@@ -17,15 +17,15 @@ from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_GET, require_POST
 
 from tracker.access.projects import editable_project
-from tracker.actions.many_runs import (
+from tracker.actions.runs.many_runs import (
     MAX_RUNS,
     Change,
     change_all,
     end_change,
     remembered,
 )
-from tracker.actions.tags import change_tags
-from tracker.actions.trash import move_many_to_trash, restore_many
+from tracker.actions.runs.tags import change_tags
+from tracker.actions.runs.trash import move_many_to_trash, restore_many
 from tracker.errors import InvalidInput
 from tracker.queries.runs.bulk_changes import changed_by
 from tracker.queries.runs.requested import read_runs

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from tracker.access.projects import editable_project, moving_target, targets_of_moves
 from tracker.access.runs import editable_run, runs_of
-from tracker.actions.moves import MAX_RUNS, move_run, move_runs
+from tracker.actions.runs.moves import MAX_RUNS, move_run, move_runs
 from tracker.errors import InvalidInput
 from tracker.queries.runs.requested import read_runs
 from tracker.queries.runs.table import runs_in_order

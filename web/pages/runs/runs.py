@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from tracker.access.projects import may_edit, readable_project
-from tracker.actions.many_runs import MAX_RUNS
+from tracker.actions.runs.many_runs import MAX_RUNS
 from tracker.queries.compare.comparison import RUNS_AT_MOST
 from tracker.queries.compare.values import OWN_DIMENSIONS
 from tracker.queries.runs.column_search import search_columns

@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.builders import make_member, make_run
 from tests.tracker.alerts.receivers import web_server
 from tests.tracker.queries.measured import measured_run
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.actions.people.notification_mails import mail_notifications
 from tracker.actions.people.notification_settings import (
     SettingsRequest,

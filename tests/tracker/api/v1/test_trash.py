@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.builders import make_member, make_run
-from tracker.actions.trash import LONGEST_RETENTION_DAYS
+from tracker.actions.runs.trash import LONGEST_RETENTION_DAYS
 from tracker.models import Role, Run, State
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -13,8 +13,8 @@ from django.conf import settings as django_settings
 from django.db import connection, transaction
 
 from tests.builders import make_project, make_run, write_values
-from tracker.actions.purging import purge_run
-from tracker.actions.trash import delete_for_good, move_to_trash
+from tracker.actions.runs.purging import purge_run
+from tracker.actions.runs.trash import delete_for_good, move_to_trash
 from tracker.embedded.sqlite import space as module
 from tracker.embedded.sqlite.space import give_space_back, rewrite, space
 from tracker.models import Attribute, State

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import write_values
 from tests.tracker.queries.measured import finish, measure_loop, measured_run
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.diagnosis.engine.judgement import Label
 from tracker.diagnosis.rules import RULES
 from tracker.models import Diagnosis, Finding, Run, State

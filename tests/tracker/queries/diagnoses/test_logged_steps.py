@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.builders import START, make_run, write_series
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Diagnosis, Finding
 from tracker.queries.diagnoses.signals import read_measurements
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import make_member, make_project, make_run, write_values
 from tests.tracker.queries.measured import finish, measure_loop
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Diagnosis, Finding, Run, Stage
 from tracker.queries.diagnoses.same_name_runs import read_same_name_runs, stem_of
 

@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 
 from tests.ladder_runs import Job, make_measured_run
-from tracker.actions import diagnoses
 from tracker.actions.deletions import delete_made
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses import diagnoses
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.models import Diagnosis, Finding, Ladder, Run, Stage
 from tracker.queries.ladders import recoveries as module

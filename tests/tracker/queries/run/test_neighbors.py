@@ -5,7 +5,7 @@ import pytest
 from tests.builders import SECOND, START, make_member, make_project, make_run
 from tracker.actions.deletions import delete_made, restore_made
 from tracker.actions.ladders import RungRequest, create_ladder
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.trash import move_to_trash
 from tracker.queries.run.neighbors import neighbors_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -16,7 +16,7 @@ from tests.builders import (
 from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import settle
-from tracker.actions.run_summaries import TAGS, gather
+from tracker.actions.runs.run_summaries import TAGS, gather
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Run, State
 from tracker.queries.run_query.parser import MAX_CHARACTERS

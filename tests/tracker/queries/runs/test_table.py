@@ -16,7 +16,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.sample_run import settle
-from tracker.actions.run_summaries import (
+from tracker.actions.runs.run_summaries import (
     EVERY_SOURCE,
     HARDWARE,
     gather,

@@ -16,7 +16,7 @@ from tests.builders import (
     write,
     write_series,
 )
-from tracker.actions.annotations import annotate
+from tracker.actions.runs.annotations import annotate
 from tracker.actions.shares import LinkRequest, make_link
 from tracker.actor import Part
 

@@ -28,8 +28,8 @@ from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.figures.plotly_schema import numbers
 from tracker.actions.dashboards import create_dashboard
-from tracker.actions.tags import change_tags
-from tracker.actions.trash import move_many_to_trash
+from tracker.actions.runs.tags import change_tags
+from tracker.actions.runs.trash import move_many_to_trash
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
 from tracker.models import Dashboard, Role, Run, SavedView
 from tracker.series.compaction import compact_run

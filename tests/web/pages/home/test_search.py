@@ -15,7 +15,7 @@ from tests.builders import make_member, make_project, make_run
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.trash import move_to_trash
 from tracker.boards.board import Board
 from tracker.models import Project, Run, State
 from tracker.queries.projects.search import SHOWN

@@ -11,7 +11,7 @@ from django.utils import timezone
 from tests.builders import Process, actor_of, make_member, make_project, make_run
 from tracker.actions.access import make_token
 from tracker.actions.people.audit import Action, delete_old_entries, note
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actor import Scope
 from tracker.models import AuditEntry, Role, State
 from web.pages.people.audit_texts import detail_texts

@@ -7,7 +7,7 @@ from tests.builders import make_member, make_project
 from tests.tracker.alerts.receivers import web_server
 from tests.tracker.queries.measured import measured_run
 from tracker.actions.channels import add_channel
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Channel, Role, Run, State
 
 pytestmark = pytest.mark.django_db

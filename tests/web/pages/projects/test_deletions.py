@@ -14,8 +14,8 @@ from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actions.saved_views import keep_view
-from tracker.actions.trash import move_to_trash
 from tracker.boards.board import Board, Widget
 from tracker.models import Role
 from tracker.queries.projects.deletions import MADE

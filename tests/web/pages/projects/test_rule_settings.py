@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tracker.queries.measured import measured_run
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Finding, Member, Role, User
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.builders import make_member, make_run
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.trash import move_to_trash
 from tracker.models import Role, Run, State
 from web.pages.projects import trash
 

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from tests.builders import make_member, make_run
 from tests.web.every_page import make_finding
-from tracker.actions.run_comments import add_comment
+from tracker.actions.runs.run_comments import add_comment
 from tracker.models import Role, RunComment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

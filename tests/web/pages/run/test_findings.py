@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.builders import make_member, make_project
 from tests.web.sample_run import make_sample_run
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Finding, Role
 from tracker.queries.diagnoses.diagnoses import main_findings
 

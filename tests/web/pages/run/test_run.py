@@ -23,9 +23,9 @@ from tests.builders import (
 )
 from tests.tracker.api.v1.test_files import deliver, file_message
 from tests.web.sample_run import make_sample_run, settle
+from tracker.actions.diagnoses.rule_settings import set_rule
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.prices import set_price
-from tracker.actions.rule_settings import set_rule
 from tracker.models import Attribute, Diagnosis, Finding, Run, Stage, State
 from tracker.queries.run.key_values import MAX_METRICS, MAX_PARAMS
 

@@ -10,8 +10,8 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run, write_tags
-from tracker.actions import many_runs
-from tracker.actions.trash import move_many_to_trash, pin
+from tracker.actions.runs import many_runs
+from tracker.actions.runs.trash import move_many_to_trash, pin
 from tracker.models import Attribute, BulkChange, Run
 from web.pages.runs import bulk_changes as views
 

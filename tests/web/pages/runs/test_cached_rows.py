@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tests.builders import make_run, write_series, write_tags, write_values
 from tests.web.sample_run import settle
-from tracker.actions.tags import change_tags
+from tracker.actions.runs.tags import change_tags
 from tracker.models import Project, Run, State
 
 pytestmark = pytest.mark.django_db

@@ -28,8 +28,8 @@ from tests.web.shared_site import (
     slow,
 )
 from tracker.actions.ladders import RungRequest, create_ladder
+from tracker.actions.runs.trash import move_to_trash
 from tracker.actions.shares import LinkRequest, make_link
-from tracker.actions.trash import move_to_trash
 from tracker.actor import Part
 from tracker.disclosure import NOT_SHARED
 from tracker.models import Finding, Role, ShareLink

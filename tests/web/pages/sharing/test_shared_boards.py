@@ -44,8 +44,8 @@ from tracker.actions.dashboards import (
 from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
 from tracker.actions.ladders import RungRequest, arrange_ladder
 from tracker.actions.reports import create_report, save_version
+from tracker.actions.runs.trash import move_to_trash, restore
 from tracker.actions.shares import LinkRequest, make_link
-from tracker.actions.trash import move_to_trash, restore
 from tracker.actor import Part
 from tracker.boards.board import Board, Place, RunSet, Widget
 from tracker.errors import InvalidInput

@@ -15,7 +15,7 @@ from tracker.actions.dashboards import create_dashboard
 from tracker.actions.deletions import delete_made, restore_made
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report, save_version
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.trash import move_to_trash
 from tracker.boards.board import Board
 from tracker.models import Role, ShareLink
 from tracker.queries.reports.shares import live_count

@@ -15,8 +15,8 @@ from tests.builders import (
     write_series,
 )
 from tracker.access.runs import own_annotation
-from tracker.actions import annotations
-from tracker.actions.annotations import (
+from tracker.actions.runs import annotations
+from tracker.actions.runs.annotations import (
     annotate,
     change_annotation,
     delete_annotation,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from tracker.actions.tags import change_tags
+from tracker.actions.runs.tags import change_tags
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.run.run import DESCRIPTION_PATH

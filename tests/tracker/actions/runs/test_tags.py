@@ -5,9 +5,9 @@ from uuid import uuid4
 import pytest
 
 from tests.builders import make_project, make_run, write_tags
-from tracker.actions.many_runs import RUNS_AT_ONCE
-from tracker.actions.tags import change_tags
-from tracker.actions.trash import move_to_trash
+from tracker.actions.runs.many_runs import RUNS_AT_ONCE
+from tracker.actions.runs.tags import change_tags
+from tracker.actions.runs.trash import move_to_trash
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind
 

@@ -13,9 +13,9 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from tracker.actions.alerts import raise_alerts
-from tracker.actions.run_summaries import FINDINGS, LEDGERS, gather
-from tracker.actions.stage_figures import Figures, figures_of
-from tracker.actions.states import SILENCE, may_be_contradicted
+from tracker.actions.diagnoses.stage_figures import Figures, figures_of
+from tracker.actions.runs.run_summaries import FINDINGS, LEDGERS, gather
+from tracker.actions.runs.states import SILENCE, may_be_contradicted
 from tracker.actions.work import request_work
 from tracker.diagnosis.engine.diagnosis import Diagnosis as Outcome
 from tracker.diagnosis.engine.diagnosis import Key, diagnose

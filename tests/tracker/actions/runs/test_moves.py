@@ -6,8 +6,8 @@ import pytest
 from django.db.models import F
 
 from tests.builders import make_member, make_project, make_run, write_values
-from tracker.actions.moves import TABLES, move_run
 from tracker.actions.people.audit_context import AuditContext
+from tracker.actions.runs.moves import TABLES, move_run
 from tracker.errors import InvalidInput
 from tracker.models import Ladder, Project, Role, Run, Rung, State
 from tracker.queries.ladders.ladders import ladder_rungs

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from tests.builders import make_project, make_run, write_values
 from tests.tracker.queries.measured import finish, measure_loop, measured_run
-from tracker.actions import diagnoses
-from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
+from tracker.actions.diagnoses import diagnoses
+from tracker.actions.diagnoses.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.work import claim_work, fail_work, request_work
 from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
 

@@ -24,12 +24,12 @@ from tests.builders import (
 )
 from tests.ladder_runs import DEMO, make_measured_run
 from tracker import tasks
-from tracker.actions import purging
-from tracker.actions.annotations import annotate, delete_annotation
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.actions.ladders import RungRequest, create_ladder
-from tracker.actions.purging import TABLES, purge_run
-from tracker.actions.trash import delete_for_good, move_to_trash
+from tracker.actions.runs import purging
+from tracker.actions.runs.annotations import annotate, delete_annotation
+from tracker.actions.runs.purging import TABLES, purge_run
+from tracker.actions.runs.trash import delete_for_good, move_to_trash
 from tracker.errors import OutOfOrder
 from tracker.models import (
     Attribute,

@@ -2,7 +2,7 @@
 
 Retention depends on how long a run has been silent; the trash on how long it has been
 there. A deleted run is only marked, which hides it permanently; its rows and files
-follow in the background (see tracker/actions/purging.py).
+follow in the background (see tracker/actions/runs/purging.py).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.actions.people.audit import Action
 from tracker.actions.people.audit_context import AuditContext
 from tracker.actions.people.project_notes import note_change
+from tracker.actions.runs.many_runs import RUNS_AT_ONCE
 from tracker.actions.shares import end_links
 from tracker.actions.work import request_work
 from tracker.errors import InvalidInput, NotFound, Pinned

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.builders import START, Process, close_message, make_project, make_run
-from tracker.actions.states import (
+from tracker.actions.runs.states import (
     BROKEN,
     PRECEDENCE,
     has_unjudged_stage,

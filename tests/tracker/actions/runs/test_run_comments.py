@@ -6,12 +6,12 @@ import pytest
 from django.utils import timezone
 
 from tests.builders import browser_of, make_member, make_run, write_series
-from tracker.actions.annotations import annotate
 from tracker.actions.people.mentions import mentioned_in
 from tracker.actions.report_comments import add_comment as comment_on_report
 from tracker.actions.report_comments import add_reply as answer_report
 from tracker.actions.reports import create_report, save_version
-from tracker.actions.run_comments import (
+from tracker.actions.runs.annotations import annotate
+from tracker.actions.runs.run_comments import (
     add_comment,
     add_reply,
     change_comment,

@@ -18,13 +18,13 @@ from tests.builders import (
 from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import make_sample_run
-from tracker.actions.findings import bring_back, dismiss
-from tracker.actions.run_summaries import (
+from tracker.actions.diagnoses.findings import bring_back, dismiss
+from tracker.actions.runs.run_summaries import (
     EVERY_SOURCE,
     gather_everything,
     is_summary_current,
 )
-from tracker.actions.tags import change_tags
+from tracker.actions.runs.tags import change_tags
 from tracker.actor import Actor
 from tracker.integrity.repair import repair
 from tracker.integrity.run import RunWalk, Seen

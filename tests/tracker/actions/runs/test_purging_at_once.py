@@ -18,10 +18,10 @@ from tests.builders import (
     points_message,
     write_series,
 )
-from tracker.actions import purging
 from tracker.actions.compactions import request_compactions
-from tracker.actions.purging import purge_run
-from tracker.actions.trash import delete_for_good, move_to_trash, request_purges
+from tracker.actions.runs import purging
+from tracker.actions.runs.purging import purge_run
+from tracker.actions.runs.trash import delete_for_good, move_to_trash, request_purges
 from tracker.actions.work import claim_work, request_work
 from tracker.embedded.sqlite.space import give_space_back
 from tracker.errors import NotFound, OutOfOrder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
-from tracker.actions.run_summaries import FINDINGS, gather
+from tracker.actions.runs.run_summaries import FINDINGS, gather
 from tracker.actor import Actor
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Finding, Run

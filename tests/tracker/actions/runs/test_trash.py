@@ -11,7 +11,7 @@ from tests.builders import Process, actor_of, make_member, make_project, make_ru
 from tracker import tasks
 from tracker.access.projects import owned_project
 from tracker.access.runs import doomed_run, editable_run, readable_run, trashed_run
-from tracker.actions.trash import (
+from tracker.actions.runs.trash import (
     LONGEST_RETENTION_DAYS,
     delete_expired,
     delete_for_good,

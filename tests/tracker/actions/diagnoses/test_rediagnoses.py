@@ -8,10 +8,10 @@ from django.core.management import call_command
 
 from tests.builders import make_project
 from tests.tracker.queries.measured import measured_run
-from tracker.actions import rediagnoses
-from tracker.actions.diagnoses import diagnose_run
-from tracker.actions.rediagnoses import Done, diagnose_again, runs_of
-from tracker.actions.rule_settings import set_rule
+from tracker.actions.diagnoses import rediagnoses
+from tracker.actions.diagnoses.diagnoses import diagnose_run
+from tracker.actions.diagnoses.rediagnoses import Done, diagnose_again, runs_of
+from tracker.actions.diagnoses.rule_settings import set_rule
 from tracker.models import Diagnosis, Finding, Member, Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from tracker.actions.many_runs import RUNS_AT_ONCE
-from tracker.actions.run_summaries import TAGS, gather
+from tracker.actions.runs.many_runs import RUNS_AT_ONCE
+from tracker.actions.runs.run_summaries import TAGS, gather
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.run.namespaces import TAGS_PATH

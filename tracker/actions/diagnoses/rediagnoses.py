@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Run, Stage
 from tracker.queries.diagnoses.rules_version import rules_version
 

@@ -9,8 +9,8 @@ from tests.builders import (
     write_tags,
     write_values,
 )
-from tracker.actions.descriptions import LONGEST_DESCRIPTION, describe
-from tracker.actions.tags import LONGEST_TAG, MAX_TAGS
+from tracker.actions.runs.descriptions import LONGEST_DESCRIPTION, describe
+from tracker.actions.runs.tags import LONGEST_TAG, MAX_TAGS
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind
 from tracker.queries.run.run import run_overview
