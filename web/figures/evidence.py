@@ -22,6 +22,9 @@ SHARE = "share"
 SHARE_SMOOTHING = Smoothing(0.9)
 MAX_ROWS = 3
 NOTHING_TO_DRAW = gettext_noop("No chart: this evidence has no time series.")
+STEPS_ARE_LOGGED = gettext_noop(
+    "No chart: step times are the intervals between logged points."
+)
 
 
 @dataclass(frozen=True, slots=True)

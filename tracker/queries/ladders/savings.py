@@ -41,7 +41,7 @@ def worth_of(
     price: float | None,
     currency: str,
 ) -> Worth | None:
-    """Return None without an expected gain."""
+    """Return None without an expected gain, or if none of its savings are known."""
     share = recoverable_share(gain)
     if gain is None or not share > 0:
         return None
@@ -49,5 +49,7 @@ def worth_of(
     saved = None
     if ledger is not None and ledger.gpus:
         saved = share * sum(ledger.seconds.get(use, 0.0) for use in OF_STEPS)
+    if seconds is None and saved is None:
+        return None
     money = None if saved is None or price is None else saved * price / HOUR
     return Worth(seconds, saved, money, currency)

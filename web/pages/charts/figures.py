@@ -31,7 +31,12 @@ from tracker.queries.series.histograms import read_histograms
 from tracker.queries.series.versions import version_of
 from tracker.queries.series.writers import read_writers
 from tracker.server.etags import fresh_answer, is_held, marked, not_modified
-from web.figures.evidence import NOTHING_TO_DRAW, evidence_rows
+from web.figures.evidence import (
+    NOTHING_TO_DRAW,
+    STEP,
+    STEPS_ARE_LOGGED,
+    evidence_rows,
+)
 from web.figures.hardware import (
     Measurement,
     each_gpu_rows,
@@ -235,10 +240,15 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
         window=_window(finding),
         low=low,
         high=high,
-        notes=() if rows else (gettext(NOTHING_TO_DRAW),),
+        notes=() if rows else (_why_nothing(finding),),
         is_narrow=is_narrow(request),
     )
     return figure_response(request, rows_figure(rows, frame), is_live=stage.is_live)
+
+
+def _why_nothing(finding: FindingView) -> str:
+    is_of_steps = any(cited.signal == STEP for cited in finding.evidence)
+    return gettext(STEPS_ARE_LOGGED if is_of_steps else NOTHING_TO_DRAW)
 
 
 def is_narrow(request: HttpRequest) -> bool:

@@ -20,10 +20,12 @@ def test_half_of_the_time_of_steps_is_saved_and_what_lies_around_stays():
 
 
 def test_what_is_not_known_is_not_promised():
-    worth = worth_of(GAIN, Ledger(0, LEDGER.seconds), None, 5.0, "EUR")
+    on_cpus = Ledger(0, LEDGER.seconds)
 
+    assert worth_of(GAIN, on_cpus, None, 5.0, "EUR") is None
+    worth = worth_of(GAIN, on_cpus, 10.0, 5.0, "EUR")
     assert worth is not None
-    assert (worth.seconds, worth.gpu_seconds, worth.money) == (None, None, None)
+    assert (worth.gpu_seconds, worth.money) == (None, None)
     assert worth_of(GAIN, LEDGER, 1.0, None, "").money is None
     assert worth_of(None, LEDGER, 1.0, 1.0, "EUR") is None
     assert worth_of(Gain(1.0, 1.0, "None."), LEDGER, 1.0, 1.0, "EUR") is None

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import orjson
 import pytest
 
 from tests.builders import START, make_run, write_series
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import make_sample_run, settle
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from web.pages.charts.figures import drawing_sources
 
 pytestmark = pytest.mark.django_db
@@ -183,3 +185,18 @@ def test_an_upgrade_of_whatever_draws_is_seen_at_once():
         "web/pages/charts/series_figures.py",
         "web/pages/dashboards/widget_drawing.py",
     } <= drawn_by
+
+
+def test_evidence_of_logged_steps_has_no_chart_but_a_reason(project, figure):
+    run = make_run(project, "plain", "finished")
+    seconds = np.full(400, 0.1)
+    seconds[40::40] += 2.0
+    times = START + (1e6 * np.cumsum(seconds)).astype(np.int64) + 7
+    write_series(run, "train/loss", np.linspace(2.0, 1.0, 400), times=times)
+    diagnose_run(run.id)
+
+    found = figure(run, "evidence?stage=train&rule=steps-are-slow-now-and-then&scope=")
+
+    assert found["notes"] == [
+        "No chart: step times are the intervals between logged points."
+    ]
