@@ -21,6 +21,14 @@ def up(tmp_path, empty_database):
     yield from stopped(Up(tmp_path, free_port(), empty_database))
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory, empty_database):
+    """A running server that the tests of a module share; each leaves it in order."""
+    server = Up(tmp_path_factory.mktemp("running"), free_port(), empty_database)
+    server.start()
+    yield from stopped(server)
+
+
 @pytest.fixture
 def first_up(tmp_path):
     """A server without existing data, not even a folder."""

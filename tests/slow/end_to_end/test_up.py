@@ -70,30 +70,33 @@ def test_a_second_start_finds_everything_as_it_was(up):
 
 
 @pytest.mark.parametrize("name", ["web", "worker"])
-def test_a_child_that_is_killed_is_back(up, name):
-    up.start()
-    up.send("before", [1.0, 2.0])
-    first = eventually(lambda: up.child(name))
+def test_a_child_that_is_killed_is_back(running, name):
+    chunks = running.count("tracker_serieschunk")
+    running.send(f"before {name}", [1.0, 2.0])
+    first = eventually(lambda: running.child(name))
 
     first.kill()
 
     second = eventually(
-        lambda: (one := up.child(name)) and one.pid != first.pid and one
+        lambda: (one := running.child(name)) and one.pid != first.pid and one
     )
-    eventually(up.answers)
-    assert up.send("after", [3.0]) == 2
-    eventually(lambda: up.count("tracker_serieschunk") == 2)
+    eventually(running.answers)
+    assert running.send(f"after {name}", [3.0]) == 2
+    eventually(lambda: running.count("tracker_serieschunk") == chunks + 2)
     assert second.is_running()
 
 
-def test_killing_granians_own_worker_brings_the_web_back(up):
-    up.start()
-    web = up.child("web")
-    worker = next(one for one in web.children() if CHILDREN["web"] in one.cmdline())
+def test_killing_granians_own_worker_brings_the_web_back(running):
+    web = eventually(lambda: running.child("web"))
+    worker = eventually(
+        lambda: next(
+            (one for one in web.children() if CHILDREN["web"] in one.cmdline()), None
+        )
+    )
 
     worker.kill()
 
-    eventually(lambda: not worker.is_running() and up.answers())
+    eventually(lambda: not worker.is_running() and running.answers())
 
 
 def test_killing_the_supervisor_leaves_no_process_and_the_port_free(up):
@@ -122,15 +125,13 @@ def test_it_stops_within_seconds_and_leaves_no_process(up, number):
     assert is_free(up.port)
 
 
-def test_a_second_server_on_the_same_data_is_refused_in_one_line(up):
-    up.start()
-
-    result = up.manage("up", SEAMARK_PORT=str(free_port()))
+def test_a_second_server_on_the_same_data_is_refused_in_one_line(running):
+    result = running.manage("up", SEAMARK_PORT=str(free_port()))
 
     assert result.returncode == 1
     assert "already running" in result.stderr
     assert result.stderr.count("\n") == 1
-    assert up.answers()
+    assert running.answers()
 
 
 def test_a_port_in_use_is_refused_in_one_line(up):
@@ -146,11 +147,9 @@ def test_a_port_in_use_is_refused_in_one_line(up):
     assert result.stderr.count("\n") == 1
 
 
-def test_link_prints_another_link_to_the_running_server(up):
-    up.start()
-
+def test_link_prints_another_link_to_the_running_server(running):
     # Started from another folder, it has only the data folder.
-    result = up.manage("link", SEAMARK_PORT="1")
+    result = running.manage("link", SEAMARK_PORT="1")
 
-    assert result.stdout.startswith(f"{up.url}/sign-in/")
+    assert result.stdout.startswith(f"{running.url}/sign-in/")
     assert visit(result.stdout.strip()) < 400
