@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -14,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seamark.attribute import Attribute
 from seamark.errors import AgentError, InvalidSetting, RunFinished
-from seamark.hints import command_line
+from seamark.handles import handle_of, settings_of
 from seamark.lifecycle import process_hooks
 from seamark.lifecycle.background import importing, own_threads
+from seamark.lifecycle.console_lines import pending_line, write_line
 from seamark.lifecycle.post_mortem import examine
 from seamark.recording.attributes import Recorder
 from seamark.recording.loader import Loader
@@ -119,7 +118,8 @@ class Run:
         except AgentError as error:
             self._recorder.refuse(error, path)
             # Appending to an invalid path has no effect and does not fail.
-            return Attribute(self, path, _ignoring(), "refused")
+            ignoring = Recorder(Notices(), wake=lambda: False, strict=False)
+            return Attribute(self, path, ignoring, "refused")
         attribute = Attribute(self, path, self._recorder, cleaned)
         # Above the limit nothing is stored, so nothing is cached either.
         if len(self._attributes) >= LARGEST_RUN:
@@ -243,7 +243,7 @@ class Run:
         settings = self.settings
         if settings.is_quiet or settings.rank or settings.is_helper or not self._url:
             return
-        _write_line(f"seamark: run {self.name!a} is at {self._url}\n")
+        write_line(f"seamark: run {self.name!a} is at {self._url}\n")
 
     def finish(
         self,
@@ -312,10 +312,10 @@ class Run:
                 )
                 self._id = self._id or session.run_id
         except KeyboardInterrupt:
-            self._print_pending_data(session.folder)
+            self._print_pending(session.folder)
             raise
         if remainder is not None:
-            self._print_pending_data(remainder.folder, is_written=remainder.is_written)
+            self._print_pending(remainder.folder, is_written=remainder.is_written)
 
     def __enter__(self) -> Run:
         return self
@@ -419,12 +419,7 @@ class Run:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support pickling to other processes: as names and folder, never with a token."""
-        handle = self.settings._asdict()
-        handle["mode"] = self.settings.mode.value
-        handle["spool"] = str(self.settings.spool)
-        # Not needed in a process that does not measure.
-        handle["dataset"] = None
-        return attach, (handle, self._url)
+        return attach, (handle_of(self.settings), self._url)
 
     def __deepcopy__(self, memo: object) -> Run:
         """Return the run itself: an object that holds it is copied, the run is not."""
@@ -464,7 +459,7 @@ class Run:
     def _open_session(self) -> Session | None:
         # Imported here to keep `import agent` light for scripts that never log.
         with importing():
-            from seamark.lifecycle.session import open_session  # noqa: PLC0415
+            from seamark.lifecycle.opening import open_session  # noqa: PLC0415
         return open_session(
             self.settings,
             self._recorder,
@@ -474,19 +469,16 @@ class Run:
 
     def _register_end(self) -> None:
         process_hooks.add_open_run(self)
-        # multiprocessing children skip atexit functions but call finalizers.
-        multiprocessing = sys.modules.get("multiprocessing.util")
-        process = sys.modules.get("multiprocessing.process")
-        if multiprocessing and process and process.parent_process() is not None:
-            multiprocessing.Finalize(
-                None, self._end_child, args=(sys.exc_info()[1],), exitpriority=10
-            )
+        process_hooks.finalize_child(self._end_child)
 
     def _end_child(self, earlier: BaseException | None) -> None:
         error = process_hooks.in_flight(earlier)
         if error is not None:
             self.note_exception(type(error), error, error.__traceback__)
         self.end()
+
+    def _print_pending(self, folder: Path, *, is_written: bool = True) -> None:
+        write_line(pending_line(self.settings, folder, is_written=is_written))
 
     def _is_expected(self, error: BaseException) -> bool:
         if process_hooks.is_orderly_exit(error):
@@ -496,50 +488,12 @@ class Run:
         is_preempted = session is not None and session.was_preempted
         return is_preempted and isinstance(error, SystemExit)
 
-    def _print_pending_data(self, folder: Path, *, is_written: bool = True) -> None:
-        # One line to explain an incomplete run; the exit code is unchanged.
-        lost = "" if is_written else " (incompletely written)"
-        by_hand = f"`{command_line(f'sync --spool {folder.parent}')}`"
-        if self.settings.mode is Mode.OFFLINE:
-            line = f"seamark: run {self.name!a} is stored{lost} in {folder} until {by_hand}\n"
-        else:
-            sync = command_line("sync")
-            sender = f"the next agent.init() on this machine or by `{sync}`"
-            if folder.parent != self.settings.spool:
-                sender = by_hand
-            line = (
-                f"seamark: run {self.name!a} is not completely delivered; the rest is"
-                f" stored{lost} in {folder} and delivered by {sender}\n"
-            )
-        _write_line(line)
-
-
-def _write_line(line: str) -> None:
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        # The stream may be closed or absent.
-        sys.stderr.write(line)
-
 
 def attach(handle: dict[str, Any], url: str | None = None) -> Run:
     """Return the run of a handle: this process's own, or a new part of it.
 
     `url` is the page address from the process that made the handle.
     """
-    settings = Settings(
-        **{
-            **handle,
-            "mode": Mode(handle["mode"]),
-            "spool": Path(handle["spool"]),
-            # The process that made the run measures the machine.
-            "monitor": False,
-            "capture": frozenset(),
-            "tensorboard": None,
-            "is_helper": True,
-        }
-    )
+    settings = settings_of(handle)
     known = process_hooks.find_open_run(settings)
     return known if isinstance(known, Run) else Run(settings, url=url)
-
-
-def _ignoring() -> Recorder:
-    return Recorder(Notices(), wake=lambda: False, strict=False)

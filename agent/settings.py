@@ -4,60 +4,52 @@ from __future__ import annotations
 
 import json
 import math
-import operator
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import Enum
-from os import PathLike, fsdecode
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeVar
 
 from seamark.capture.choice import (
-    as_yes_or_no,
     chosen,
     chosen_in_text,
     valid_sources,
 )
 from seamark.errors import InvalidSetting, UnsupportedValue
 from seamark.lifecycle.restarts import process_start, resumed_at
-from seamark.path import is_encodable
 from seamark.recording.run_names import readable_name
-from seamark.recording.values import to_microseconds, to_step
+from seamark.recording.values import to_microseconds
 from seamark.servers import Environment, check_url, spool_root, usable_token
+from seamark.setting_values import (
+    LOCAL_RANK_VARIABLES,
+    SAMPLE_SECONDS,
+    WORLD_SIZE_VARIABLES,
+    checked_fork_from,
+    checked_fork_step,
+    checked_name,
+    checked_sample_seconds,
+    checked_stage,
+    dataset_folder,
+    exit_seconds,
+    launched,
+    not_absolute,
+    rank_of,
+    sample_seconds_of,
+    spool_files_bytes,
+    spool_points_bytes,
+    tensorboard_folder,
+    too_often_or_seldom,
+    usable_name,
+    yes_no_or_unset,
+    yes_or_no,
+)
 from seamark.user_warnings import Notices
 
 if TYPE_CHECKING:
     from seamark.capture.relay import Relay
 
-# In characters, as limited by the server.
-_LONGEST_NAMES = {
-    "project": 200,
-    "run": 255,
-    "parent": 255,
-    "fork_from": 255,
-    "stage": 100,
-}
-# Kernel counters do not change more often; at lower rates the rules lack data.
-_SAMPLE_SECONDS = (0.5, 60.0)
-# The launcher nearest to the process first: with `mpirun` in a batch script, all ranks
-# inherit SLURM's variables of that script.
-_LOCAL_RANK_VARIABLES = (
-    "LOCAL_RANK",
-    "OMPI_COMM_WORLD_LOCAL_RANK",
-    "MPI_LOCALRANKID",
-    "SLURM_LOCALID",
-)
-_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-_WORLD_SIZE_VARIABLES = (
-    "WORLD_SIZE",
-    "OMPI_COMM_WORLD_SIZE",
-    "PMI_SIZE",
-    # Unlike SLURM_NTASKS, not set in the batch script, which is one process.
-    "SLURM_STEP_NUM_TASKS",
-)
 
 # Another machine's clock, or a file's, may be ahead.
 _CLOCK_SKEW_MICROSECONDS = 60_000_000
@@ -183,34 +175,34 @@ def read_settings(
     reader.url()
     reader.token()
     settings = Settings(
-        project=_name("project", project)
+        project=checked_name("project", project)
         if project
         else reader.name("SEAMARK_PROJECT", "project") or "default",
-        run=_name("run", run)
+        run=checked_name("run", run)
         if run
         else reader.name("SEAMARK_RUN", "run") or readable_name(),
-        stage=_stage(stage) if stage else reader.stage() or "main",
-        rank=_rank(rank, environment),
+        stage=checked_stage(stage) if stage else reader.stage() or "main",
+        rank=rank_of(rank, environment),
         mode=_mode(mode) if mode else reader.mode(),
         spool=reader.spool(),
         monitor=reader.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
         sample_seconds=reader.sample_seconds()
         if sample_seconds is None
-        else _sample_seconds(sample_seconds),
-        local_rank=_launched(environment, _LOCAL_RANK_VARIABLES),
-        world_size=_launched(environment, _WORLD_SIZE_VARIABLES) or 1,
-        dataset=reader.of("SEAMARK_DATASET", _dataset, ""),
+        else checked_sample_seconds(sample_seconds),
+        local_rank=launched(environment, LOCAL_RANK_VARIABLES),
+        world_size=launched(environment, WORLD_SIZE_VARIABLES) or 1,
+        dataset=reader.of("SEAMARK_DATASET", dataset_folder, ""),
         capture=reader.capture() if capture is None else chosen(capture),
         strict=strict,
-        exit_seconds=reader.of("SEAMARK_EXIT_SECONDS", _exit_seconds, "5"),
-        spool_files_bytes=reader.of("SEAMARK_SPOOL_GIB", _spool_files_bytes, "50"),
+        exit_seconds=reader.of("SEAMARK_EXIT_SECONDS", exit_seconds, "5"),
+        spool_files_bytes=reader.of("SEAMARK_SPOOL_GIB", spool_files_bytes, "50"),
         spool_points_bytes=reader.of(
-            "SEAMARK_SPOOL_POINTS_GIB", _spool_points_bytes, ""
+            "SEAMARK_SPOOL_POINTS_GIB", spool_points_bytes, ""
         ),
         resumed_at=resumed_at(
             environment,
             time.time(),
-            override=reader.of("SEAMARK_RESUMED", _perhaps, "")
+            override=reader.of("SEAMARK_RESUMED", yes_no_or_unset, "")
             if resume is None
             else resume,
             began=process_start,
@@ -221,12 +213,13 @@ def read_settings(
         ),
         is_quiet=reader.yes_or_no("SEAMARK_QUIET", quiet, otherwise=False),
         began_at=None if started_at is None else _past("started_at", started_at),
-        tensorboard=_tensorboard_folder(sync_tensorboard),
-        parent="" if parent is None else _name("parent", parent),
+        tensorboard=tensorboard_folder(sync_tensorboard),
+        parent="" if parent is None else checked_name("parent", parent),
     )
     if fork_from is not None or fork_step is not None:
         settings = settings._replace(
-            fork_from=_fork_from(fork_from), fork_step=_fork_step(fork_step)
+            fork_from=checked_fork_from(fork_from),
+            fork_step=checked_fork_step(fork_step),
         )
     return settings._replace(
         measured_by=_measured_by(settings, environment.get("SEAMARK_MONITORED"))
@@ -301,7 +294,7 @@ class _VariableReader:
             return spool_root(self._environment)
         except OSError:
             root = spool_root({**self._environment, "SEAMARK_SPOOL": ""})
-            self._refuse(_is_nowhere("SEAMARK_SPOOL"), f"using {root}")
+            self._refuse(not_absolute("SEAMARK_SPOOL"), f"using {root}")
             return root
 
     def name(self, variable: str, setting: str) -> str:
@@ -310,9 +303,9 @@ class _VariableReader:
         """
         name = self._environment.get(variable) or ""
         try:
-            return _name(setting, name) if name else ""
+            return checked_name(setting, name) if name else ""
         except InvalidSetting as error:
-            usable = _usable(setting, name)
+            usable = usable_name(setting, name)
             self._refuse(error, f"using {usable or 'the default'}")
             return usable
 
@@ -330,14 +323,14 @@ class _VariableReader:
     def yes_or_no(self, variable: str, chosen: bool | None, *, otherwise: bool) -> bool:
         if chosen is not None:
             return chosen
-        return self.of(variable, _yes_or_no(variable), "yes" if otherwise else "no")
+        return self.of(variable, yes_or_no(variable), "yes" if otherwise else "no")
 
     def sample_seconds(self) -> float:
-        seconds = self.of("SEAMARK_SAMPLE_SECONDS", _number_of_seconds, "1")
-        clamped = min(max(seconds, _SAMPLE_SECONDS[0]), _SAMPLE_SECONDS[1])
+        seconds = self.of("SEAMARK_SAMPLE_SECONDS", sample_seconds_of, "1")
+        clamped = min(max(seconds, SAMPLE_SECONDS[0]), SAMPLE_SECONDS[1])
         if seconds != clamped:
             self._refuse(
-                _too_often_or_seldom("SEAMARK_SAMPLE_SECONDS"),
+                too_often_or_seldom("SEAMARK_SAMPLE_SECONDS"),
                 f"using {clamped:g}",
             )
         return clamped
@@ -357,121 +350,11 @@ class _VariableReader:
         _notices.warn(str(error), f"{str(error).rstrip('.')}; {instead}")
 
 
-def _usable(setting: str, name: str) -> str:
-    """Return a valid and still distinct name; "" if nothing is left of it."""
-    name = name.encode("utf-8", "replace").decode().strip()
-    longest = _LONGEST_NAMES[setting]
-    if len(name) <= longest:
-        return name
-    import hashlib  # noqa: PLC0415 - seldom
-
-    end = hashlib.sha256(name.encode()).hexdigest()[:16]
-    return f"{name[: longest - len(end) - 1]}-{end}"
-
-
-def _name(setting: str, name: object) -> str:
-    usable = isinstance(name, str) and name.strip() and "\0" not in name
-    if not isinstance(name, str) or not usable or not is_encodable(name):
-        raise InvalidSetting(setting, "must be text, and not empty")
-    longest = _LONGEST_NAMES[setting]
-    if len(name) > longest:
-        raise InvalidSetting(setting, f"must have at most {longest} characters")
-    # The value of an enumeration member; its text differs.
-    return str.__str__(name)
-
-
-def _fork_from(name: str | None) -> str:
-    if name is None:
-        raise InvalidSetting("fork_from", "is required with fork_step")
-    return _name("fork_from", name)
-
-
-def _fork_step(step: float | None) -> float:
-    if step is None:
-        raise InvalidSetting("fork_step", "is required with fork_from")
-    try:
-        return to_step(step)
-    except UnsupportedValue:
-        raise InvalidSetting("fork_step", "must be a number") from None
-
-
-def _stage(stage: object) -> str:
-    name = _name("stage", stage)
-    if "/" in name:
-        raise InvalidSetting("stage", "must not contain a slash")
-    return name
-
-
-def _rank(rank: SupportsIndex | None, environment: Environment) -> int:
-    if rank is None:
-        variables: tuple[str, ...] = _RANK_VARIABLES
-        if environment.get("NODE_RANK", "0") == "0":
-            # Lightning's launcher sets only this; on the first node it is the rank.
-            variables = (*variables, "LOCAL_RANK")
-        return _launched(environment, variables) or 0
-    try:
-        # Also accepts integers of numpy and torch.
-        number = operator.index(rank)
-    except Exception:  # noqa: BLE001 - foreign code
-        number = -1
-    if number < 0:
-        raise InvalidSetting("rank", "must be a number from 0")
-    return number
-
-
-def _launched(environment: Environment, variables: Sequence[str]) -> int | None:
-    """Return the first number that a launcher's variables set; None if none does."""
-    found = (environment.get(name, "") for name in variables)
-    text = next(filter(None, found), "")
-    # Some launchers set unused variables to "" or "-1".
-    return int(text) if re.fullmatch(r"\d{1,7}", text) else None
-
-
-def _yes_or_no(variable: str) -> Callable[[str], bool]:
-    def read(text: str) -> bool:
-        meant = as_yes_or_no(text)
-        if meant is None:
-            raise InvalidSetting(variable, "must be yes or no")
-        return meant
-
-    return read
-
-
-def _perhaps(text: str) -> bool | None:
-    return _yes_or_no("SEAMARK_RESUMED")(text) if text else None
-
-
 def _mode(mode: str) -> Mode:
     try:
         return Mode(mode)
     except ValueError:
         raise InvalidSetting("mode", "must be online, offline or disabled") from None
-
-
-def _number_of_seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = float("nan")
-    if seconds != seconds:  # noqa: PLR0124 - NaN
-        raise InvalidSetting("SEAMARK_SAMPLE_SECONDS", "must be a number of seconds")
-    return seconds
-
-
-def _sample_seconds(seconds: float) -> float:
-    try:
-        # Also accepts numbers of numpy and torch.
-        number = float(seconds)
-    except Exception:  # noqa: BLE001 - foreign code
-        number = float("nan")
-    if not _SAMPLE_SECONDS[0] <= number <= _SAMPLE_SECONDS[1]:
-        raise _too_often_or_seldom("sample_seconds")
-    return number
-
-
-def _too_often_or_seldom(setting: str) -> InvalidSetting:
-    low, high = _SAMPLE_SECONDS
-    return InvalidSetting(setting, f"must be from {low} to {high:g}")
 
 
 def _measured_by(settings: Settings, owner: str | None) -> str | None:
@@ -488,54 +371,3 @@ def _measured_by(settings: Settings, owner: str | None) -> str | None:
         return None
     is_ours = whose == [machine_id(), settings.project, settings.run]
     return namespace if is_ours and isinstance(namespace, str) else None
-
-
-def _tensorboard_folder(chosen: bool | str | PathLike[str]) -> str | None:
-    if isinstance(chosen, bool):
-        return "" if chosen else None
-    with suppress(TypeError, OSError):
-        # The script may change its working directory.
-        folder = str(Path(fsdecode(chosen)).absolute())
-        if "\0" not in folder:
-            return folder
-    raise InvalidSetting("sync_tensorboard", "must be True, False or a folder")
-
-
-def _dataset(text: str) -> Path | None:
-    try:
-        return Path(text).absolute() if text else None
-    except OSError:
-        raise _is_nowhere("SEAMARK_DATASET") from None
-
-
-def _is_nowhere(variable: str) -> InvalidSetting:
-    """Return the error for a relative path in a deleted working directory."""
-    return InvalidSetting(
-        variable, "must be absolute because the working directory is deleted"
-    )
-
-
-def _spool_files_bytes(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,6}", text):
-        raise InvalidSetting("SEAMARK_SPOOL_GIB", "must be a whole number of GiB")
-    return int(text) * 2**30
-
-
-def _spool_points_bytes(text: str) -> int | None:
-    if not text:
-        return None
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text):
-        raise InvalidSetting(
-            "SEAMARK_SPOOL_POINTS_GIB", "must be a number of GiB, like 4 or 0.5"
-        )
-    return int(float(text) * 2**30)
-
-
-def _exit_seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise InvalidSetting("SEAMARK_EXIT_SECONDS", "must be a number of seconds")
-    return seconds

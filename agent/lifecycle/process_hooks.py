@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Protocol
 
@@ -124,6 +125,17 @@ def without_secrets(text: str) -> str:
     with importing():
         from seamark.redaction import make_redactor  # noqa: PLC0415
     return make_redactor()(text)
+
+
+def finalize_child(end: Callable[[BaseException | None], None]) -> None:
+    """Call `end` at the exit of a multiprocessing child, with the exception handled now.
+
+    Such children skip atexit functions but call finalizers.
+    """
+    multiprocessing = sys.modules.get("multiprocessing.util")
+    process = sys.modules.get("multiprocessing.process")
+    if multiprocessing and process and process.parent_process() is not None:
+        multiprocessing.Finalize(None, end, args=(sys.exc_info()[1],), exitpriority=10)
 
 
 def in_flight(earlier: BaseException | None) -> BaseException | None:

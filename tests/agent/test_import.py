@@ -30,7 +30,7 @@ def test_importing_the_agent_loads_nothing_heavy():
 
 def test_init_waits_for_nothing_that_only_threads_need():
     program = (
-        "import agent, tempfile, os, sys, seamark.lifecycle.session; "
+        "import agent, tempfile, os, sys, seamark.lifecycle.opening; "
         "assert not {'seamark.redaction', 'seamark.capture.git', 'seamark.capture.host',"
         " 'seamark.capture.packages', 'shlex', 'seamark.upload.worker', 'http.client', 'ssl'}"
         " & set(sys.modules)"

@@ -41,7 +41,7 @@ def test_loads_no_framework(module):
 
 
 @pytest.mark.parametrize(
-    "module", ["agent", "seamark.lifecycle.session", "seamark.upload.worker"]
+    "module", ["agent", "seamark.lifecycle.opening", "seamark.upload.worker"]
 )
 def test_the_agent_loads_neither_numpy_nor_a_framework(module):
     assert not HEAVY & loaded_by(module)

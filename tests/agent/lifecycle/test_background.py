@@ -189,7 +189,7 @@ def test_points_arrive_once_a_thread_can_be_started(
     limit, tracker, monkeypatch, caplog, has_ring
 ):
     if not has_ring:
-        monkeypatch.setattr("seamark.lifecycle.session.create_ring", lambda _: None)
+        monkeypatch.setattr("seamark.lifecycle.opening.create_ring", lambda _: None)
     # Threads of other tests may still be ending.
     before = set(threading.enumerate())
     with limit.reached():

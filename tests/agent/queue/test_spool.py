@@ -681,7 +681,7 @@ def test_a_folder_on_a_network_file_system_is_warned_of_once(
     assert "network file system" not in caplog.text
 
     on_network = Mount("/home", "nfs4", "0:40", "server:/home")
-    monkeypatch.setattr("seamark.lifecycle.session.mount_below", lambda _: on_network)
+    monkeypatch.setattr("seamark.lifecycle.opening.mount_below", lambda _: on_network)
     with agent.init("r", monitor=False, mode="offline") as run:
         run["a"].append(1.0)
 

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 # Logs, breaks the disk, logs more than memory holds, mends it, and logs on.
 DISK = r"""
 import contextlib, fcntl, json, logging, os, resource, shutil, signal, subprocess, sys, threading, time
-import agent, seamark.queue.recovery, seamark.lifecycle.session, seamark.queue.spool
+import agent, seamark.queue.recovery, seamark.lifecycle.opening, seamark.queue.spool
 
 cause, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 os.makedirs(folder, exist_ok=True)
@@ -159,7 +159,7 @@ NEEDS_ROOT = {"full", "inodes", "denied", "gone", "readonly", "frozen"}
 NEEDS_LOOP = {"gone", "readonly", "frozen"}
 NO_FOLDER = """
 import json, os, pwd, sys
-import agent, seamark.lifecycle.session, seamark.queue.recovery, msgspec
+import agent, seamark.lifecycle.opening, seamark.queue.recovery, msgspec
 agent.init("before", monitor=False).finish()
 os.environ.pop("HOME"); os.environ["TMPDIR"] = sys.argv[1]
 os.chmod(sys.argv[1], 0o777)
