@@ -417,7 +417,7 @@ def test_a_report_has_no_buttons_but_everything_that_counts(viewer, project):
 
     assert "times the work of the baseline" in page
     assert page.count('class="ladder-report__bar"') == 4
-    assert "Rung by rung" in page
+    assert "Runs in order" in page
     assert 'method="post" action="/ladders' not in page
 
 
