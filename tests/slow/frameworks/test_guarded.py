@@ -19,7 +19,7 @@ def test_what_goes_wrong_in_a_callback_is_told_once_and_stays_there(caplog):
         fail(KeyError("loss"))
 
     (record,) = caplog.records
-    assert "test_quiet.fail failed: KeyError('loss')" in record.message
+    assert "test_guarded.fail failed: KeyError('loss')" in record.message
 
 
 def test_a_strict_run_raises_through_it():

@@ -27,7 +27,9 @@ def test_a_name_that_no_open_run_has_opens_one(run):
 
 
 def test_a_run_beside_another_is_set_up_the_same(run):
-    assert run_beside(run, "r-2").settings == run.settings._replace(run="r-2")
+    assert run_beside(run, "r-2").settings == run.settings._replace(
+        run="r-2", parent="r"
+    )
 
 
 def test_a_disabled_run_is_the_one_that_is_meant_too(run):
