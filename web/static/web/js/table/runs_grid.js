@@ -8,13 +8,12 @@ import { NestedRows } from "./nested_rows.js"
 import { RowPrefetch } from "./row_prefetch.js"
 import { RunBlocks } from "./row_blocks.js"
 import { canGroup } from "./run_columns.js"
-import { SearchBox } from "../query/search_box.js"
+import { makePanels } from "./runs_panels.js"
 import { Selection } from "./selection.js"
 import { SHOWN_AT_FIRST } from "../chart_page/visible_runs.js"
 import { TableBar } from "./table_bar.js"
 import { FILTERS, MAX_ON_TOP, TableState } from "./table_state.js"
 import { TopRows } from "./pinned_rows.js"
-import { Panel, lazy } from "../core/lazy_modules.js"
 import { toast } from "../core/toasts.js"
 import { gettext } from "../core/texts.js"
 
@@ -72,74 +71,7 @@ class RunsGrid {
       onChange: () => this.changed(),
       onMode: (mode) => this.setMode(mode),
     })
-    this.makeParts()
-  }
-
-  makeParts() {
-    const { columnsUrl } = this.element.dataset
-    this.columns = new Panel(this.part("columns"), async () => {
-      const { ColumnPicker } = await import("./column_picker.js")
-      return new ColumnPicker(this.part("columns"), {
-        address: columnsUrl,
-        columns: () => this.shown,
-        onColumn: (what, key, value) => this.changeColumn(what, key, value),
-        onReset: () => this.resetColumns(),
-      })
-    })
-    this.grouping = new Panel(this.part("groups"), async () => {
-      const { GroupPicker } = await import("./group_picker.js")
-      return new GroupPicker(this.part("groups"), {
-        address: columnsUrl,
-        keys: () => this.state.all("group"),
-        onChange: (keys) => this.group(keys),
-      })
-    })
-    new Panel(this.part("query-form"), async () => {
-      const { QueryForm } = await import("../query/query_form.js")
-      return new QueryForm(this.part("query-form"), {
-        address: columnsUrl,
-        known: this.read("known-values"),
-        valuesOf: (path) => this.valuesOf(path),
-        take: () => this.takeEdited(),
-        onSave: (filter, row) => this.search.replace(filter, row),
-      })
-    })
-    this.search = new SearchBox(this.element, {
-      form: this.form,
-      address: columnsUrl,
-      onChange: () => this.filter(),
-      onEdit: (filter) => this.edit(filter),
-    })
-    this.menu = lazy(async () => {
-      const { ColumnMenu } = await import("./column_menu.js")
-      return new ColumnMenu(this.part("column-menu"), { onChoose: (what, key) => this.choose(what, key) })
-    })
-    this.colours = lazy(async () => {
-      const { ColourMenu } = await import("./colour_menu.js")
-      return new ColourMenu(this.part("colours"), {
-        nameOf: (slot) => this.nameWith(slot),
-        onChoose: (_, slot) => this.setColour(slot),
-      })
-    })
-    this.bulk = lazy(() => this.makeBulk())
-    // Replays clicks that arrive before the module has loaded.
-    this.part("picked")?.addEventListener("click", async ({ target }) => {
-      const button = target.closest("[data-part=trash], [data-part=move], [data-part=tag-add], [data-part=tag-remove]")
-      if (button && !this.isBulkThere && (await this.bulk())) button.click()
-    }, true)
-  }
-
-  async makeBulk() {
-    const { BulkActions } = await import("./bulk_actions.js")
-    const { tagUrl, trashUrl, restoreUrl } = this.element.dataset
-    const bulk = new BulkActions(this.element, {
-      addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
-      ids: () => this.selection.ids,
-      matching: () => (this.selection.isMatching ? { question: this.selection.question, count: this.blocks.runCount } : null),
-      onDone: (how) => this.done(how),
-    })
-    this.isBulkThere = true
-    return bulk
+    Object.assign(this, makePanels(this))
   }
 
   start() {
@@ -217,15 +149,6 @@ class RunsGrid {
     const { edited = null } = this
     this.edited = null
     return edited
-  }
-
-  // Returns the values of an attribute in the first rows of the table.
-  async valuesOf(path) {
-    const query = new URLSearchParams({ column: `path:${path}` })
-    const response = await fetch(`${this.element.dataset.pageUrl}?${query}`, { headers: { Accept: "application/json" } })
-    if (!response.ok) return []
-    const { rows } = await response.json()
-    return [...new Set(rows.map(({ values: [value] }) => value).filter((value) => ["string", "number", "boolean"].includes(typeof value)))].map(String)
   }
 
   clear() {
