@@ -29,7 +29,7 @@ COMMANDS = [
     ("texts", "Gather the texts of the pages, and compile their translations."),
     (
         "screenshots",
-        "Take the documentation's pictures of the running demo, or `--all` pages'.",
+        "Take the documentation's pictures of the demo, or of `--all` or `--main` pages.",
     ),
     ("migrate", "Bring the database up to date."),
     (
@@ -106,8 +106,10 @@ def run(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
 
     if arguments[0] == "screenshots" and len(arguments) > 1:
         from tests.every_picture import main as take_every_picture
+        from tests.main_pictures import main as take_main_pictures
 
-        return take_every_picture(arguments[1:])
+        is_main = "--main" in arguments
+        return (take_main_pictures if is_main else take_every_picture)(arguments[1:])
 
     if arguments[0] in COMMANDS_WITH_OPTIONS:
         os.environ.update(settings_from(arguments))
