@@ -490,14 +490,11 @@ def _clock(run: Run, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _send(run: Run, messages: Sequence[Message]) -> None:
-    """Add messages to a finished run, from a process of its own."""
-    assert run.ended_at is not None
-    assert run.started_at is not None
-    start, end = (
-        int(moment.timestamp() * SECOND) for moment in (run.started_at, run.ended_at)
-    )
-    process = Process(run.project, run.name, time=start)
-    opening = {**process.opening, "resume": True}
-    receipt = process.send([opening], messages, [close_message(time=end)])
+    """Add messages to a finished run, from the process that wrote it."""
+    spool = run.spools.get()
+    assert spool.ended_at is not None
+    process = Process(run.project, run.name)
+    process.spool_id, process.next_number = spool.id, spool.last_number + 1
+    end = int(spool.ended_at.timestamp() * SECOND)
+    receipt = process.send(messages, [close_message(time=end)])
     assert not receipt.refused, receipt.refused
-    run.refresh_from_db()

@@ -30,6 +30,7 @@ JOINED: dict[str, Sequence[str]] = {
         "components/card.css",
         "components/chip.css",
         "components/dialog.css",
+        "components/drop.css",
         "components/empty.css",
         "components/field.css",
         "components/gate.css",

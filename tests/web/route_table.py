@@ -102,7 +102,7 @@ PAGES = {
         run-comment-resolve run-comment-reopen
         GET:run-move run-move runs-tag runs-trash runs-restore runs-move GET:runs-changed annotation-add
         run-trash run-restore finding-dismiss finding-bring-back run-describe
-        run-rename run-metric run-pin run-unpin deleted-restore ladders ladder-note
+        run-metric run-pin run-unpin deleted-restore ladders ladder-note
         GET:ladder-edit ladder-edit ladder-delete dashboards dashboard-rename
         dashboard-duplicate dashboard-delete GET:dashboard-runs dashboard-runs
         GET:panel-dashboard panel-dashboard

@@ -6,6 +6,7 @@ The page shows the values under the pointer, so Plotly's hover is disabled: the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -28,6 +29,8 @@ from web.figures.traces import (
 )
 
 Floats = NDArray[np.float64]
+# Axes of smaller values have exponents, not prefixes such as µ.
+SMALL = 1e-3
 
 LEGEND = {
     "orientation": "h",
@@ -97,6 +100,8 @@ def series_figure(
         traces += [trace | group for trace in drawn]
     xaxis = {**x_axis(axis, low=low, high=high), "showspikes": False}
     yaxis = y_axis(log=log)
+    if _largest(lines) < SMALL:
+        yaxis["exponentformat"] = "e"
     if not log:
         yaxis |= _flat_range(lines)
     layout = framed(
@@ -121,6 +126,16 @@ def shown_range(
     x = np.concatenate([np.zeros(0), *(named.line.x for named in lines)])
     x = x[np.isfinite(x)]
     return (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
+
+
+def _largest(lines: Sequence[NamedLine]) -> float:
+    """Return the largest absolute value of the lines; infinity without any value."""
+    ends = [
+        side for named in lines for side in (named.line.minimum, named.line.maximum)
+    ]
+    values = np.concatenate([np.zeros(0), *ends])
+    values = values[np.isfinite(values)]
+    return float(np.abs(values).max()) if values.size else math.inf
 
 
 def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:

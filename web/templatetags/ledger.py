@@ -17,7 +17,7 @@ from web.templatetags.format import UNKNOWN, duration, number
 register = template.Library()
 register.filter(limit_label)
 
-HOUR = 3_600
+MINUTE, HOUR = 60, 3_600
 GRAMS = 1_000  # grams per kilogram
 CENT_DIGITS = 2
 # Above this amount, cents are not shown.
@@ -39,13 +39,15 @@ def tenths(share: float) -> str:
 
 @register.filter
 def gpu_time(seconds: float | None, is_of_gpus: bool) -> str:
-    """Show GPU-seconds as hours from an hour on: 12.5 GPU-h."""
+    """Show GPU-seconds in a unit that fits: 7.2 GPU-s, 24 GPU-min, 12.5 GPU-h."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
     if not is_of_gpus:
         return duration(seconds)
+    if seconds < MINUTE:
+        return f"{number(_rounded(seconds))} GPU-s"
     if seconds < HOUR:
-        return f"{duration(seconds)} × GPU"
+        return f"{number(_rounded(seconds / MINUTE))} GPU-min"
     return f"{number(_rounded(seconds / HOUR))} GPU-h"
 
 

@@ -113,10 +113,12 @@ def test_charts_are_as_large_as_their_reader_wants_them(charts):
     wait_until(
         page, lambda: height_of(page, LOSS) == pytest.approx(before["height"], abs=2)
     )
+    open_options(page)
     with page.expect_response("**/charts/arrangement"):
         page.get_by_role("button", name="Large charts").click()
 
     page = charts()
+    open_options(page)
     expect(page.get_by_role("button", name="Large charts")).to_have_attribute(
         "aria-pressed", "true"
     )

@@ -253,6 +253,7 @@ def test_series_are_joined_with_a_picker_and_taken_apart(charts):
 def test_changes_of_charts_are_undone_and_done_again_by_keys(charts):
     page = charts()
     logarithmic = page.locator("[data-option=log]")
+    open_options(page)
     logarithmic.click()
     expect(logarithmic).to_have_attribute("aria-pressed", "true")
     wait_until(page, lambda: changes(page) == 2)
@@ -382,7 +383,8 @@ def test_epochs_and_any_other_series_give_the_axis(charts):
         page.get_by_role("button", name="Epoch").click()
     assert query_of(by_epoch.value)["over"] == ["train/epoch"]
 
-    page.get_by_role("button", name="Series…").click()
+    open_options(page)
+    page.get_by_role("button", name="Draw over a series").click()
     page.get_by_role("dialog").get_by_label("val/loss", exact=True).check()
     with page.expect_request(is_figure) as by_series:
         page.get_by_role("dialog").get_by_role("button", name="Show").click()
@@ -412,6 +414,7 @@ def test_a_zoom_on_a_logarithmic_axis_asks_for_the_range_that_was_meant(charts):
 
 def test_outliers_lie_beyond_the_axis_and_are_counted(charts):
     page = charts()
+    open_options(page)
     page.get_by_role("button", name="Clip outliers").click()
 
     notes = page.locator(".chart[data-path='infer/latency'] .chart__notes")
@@ -541,8 +544,10 @@ def test_a_thousand_series_open_and_are_searched(visit, ada, page):
 
     visit(f"/runs/{run.id}/charts", ada)
 
-    expect(page.locator(DRAWN).first).to_be_visible(timeout=POLLS_MS)
     expect(page.locator("[data-part=section-count]").last).to_have_text("1100")
+    # A section of many layers starts closed.
+    page.locator(".charts__section > summary").last.click()
+    expect(page.locator(DRAWN).first).to_be_visible(timeout=POLLS_MS)
     assert page.locator(".chart").count() < 100
     page.get_by_role("searchbox").first.fill("series_1099")
     expect(page.locator(f"{DRAWN}:visible")).to_have_count(1)

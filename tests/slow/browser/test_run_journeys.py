@@ -50,7 +50,7 @@ def test_a_description_and_tags_are_written_where_they_are_read(
 ):
     page = visit(f"/runs/{run.id}/", ada)
 
-    page.get_by_text("Description and tags").click()
+    page.locator("#run-describe > summary").click()
     page.get_by_label("Description").fill("Nothing loads ahead.")
     page.get_by_label("digits").check()
     page.get_by_label("Add tags").fill("slow, to fix")

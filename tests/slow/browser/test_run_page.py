@@ -152,6 +152,7 @@ def test_the_address_shows_a_colleague_the_same(visit, ada, page, project):
     run = long_run(project, [float(n) for n in range(2_000)])
     visit(f"/runs/{run.id}/charts", ada)
     page.get_by_role("button", name="Relative").click()
+    page.get_by_text("Options", exact=True).click()
     page.get_by_role("button", name="Log y").click()
     page.locator("input[type=range]").fill("0.9")
     expect(page).to_have_url(re.compile(re.escape("smoothing=0.9")))

@@ -421,6 +421,7 @@ def test_rows_have_three_heights_and_the_place_is_kept(open_runs, project):
     page.locator(".runs-grid").evaluate("grid => { grid.scrollTop = 28 * 100 }")
     expect(page.get_by_role("link", name="run 00100")).to_be_visible()
 
+    page.locator("[data-part=columns] > summary").click()
     page.get_by_role("button", name="Small").click()
 
     expect(page.get_by_role("link", name="run 00100")).to_be_visible()

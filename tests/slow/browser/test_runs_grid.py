@@ -61,7 +61,8 @@ def add_filter(page: Page, column: str, value: str) -> None:
 
 def query_field(page: Page):
     """Open the query and return its field."""
-    page.get_by_role("button", name="Query", exact=True).click()
+    page.locator("[data-part=query-form] > summary").click()
+    page.get_by_role("button", name="Edit as query").click()
     return page.get_by_role("combobox", name="Query")
 
 

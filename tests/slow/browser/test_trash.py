@@ -49,9 +49,15 @@ def trash(project):
     return "/w/ada-workspace/vision/trash"
 
 
+def more(page):
+    """Return the button of the menu in a run's header."""
+    return page.locator("#run-actions .drop > summary")
+
+
 def test_a_run_is_moved_to_the_trash_and_back_by_keyboard(visit, ada, run):
     page = visit(f"/runs/{run.id}/", ada)
 
+    more(page).press("Enter")
     page.get_by_role("button", name="Move to trash").press("Enter")
 
     expect(page).to_have_url(re.compile("/vision/$"))
@@ -82,11 +88,14 @@ def test_a_run_is_deleted_only_after_a_question(visit, ada, trash):
 def test_a_run_is_pinned_and_then_has_no_way_to_the_trash(visit, ada, run):
     page = visit(f"/runs/{run.id}/", ada)
 
+    more(page).click()
     page.get_by_role("button", name="Pin", exact=True).click()
 
     expect(page.get_by_text("pinned", exact=True)).to_be_visible()
+    more(page).click()
     expect(page.get_by_role("button", name="Move to trash")).to_have_count(0)
     page.get_by_role("button", name="Unpin").click()
+    more(page).click()
     expect(page.get_by_role("button", name="Move to trash")).to_be_visible()
 
 

@@ -10,10 +10,11 @@ from web.templatetags.ledger import gpu_time, kilowatt_hours, money, place, tent
     [
         (None, True, "–"),
         (math.nan, True, "–"),
-        (90, True, "1 min 30 s × GPU"),
+        (7.25, True, "7.25 GPU-s"),
+        (90, True, "1.5 GPU-min"),
         (90, False, "1 min 30 s"),
         (45_000, True, "12.5 GPU-h"),
-        (0, True, "0 ms × GPU"),
+        (0, True, "0 GPU-s"),
     ],
 )
 def test_gpu_time(seconds, is_of_gpus, text):

@@ -31,7 +31,8 @@ RUNS_ASKED_FOR_TAGS = 1_000
 def metric_paths(project_id: int) -> list[str]:
     """Return the metrics that most of the newest runs logged, quality metrics first.
 
-    A single number is a final result unless it was set before training.
+    A run that failed early has no quality: half of the most frequent metric's runs are
+    enough. A single number is a final result unless it was set before training.
     """
     paths = (
         _attributes_of_newest(project_id)
@@ -43,12 +44,14 @@ def metric_paths(project_id: int) -> list[str]:
         .annotate(run_count=Count("run"))
         .order_by("-run_count", "path")
     )
-    commonest = sorted(
-        paths[:METRICS_LOOKED_AT],
-        key=lambda row: (-row["run_count"], importance(row["path"])),
-    )
-    shown = [row["path"] for row in commonest[:METRICS_SHOWN]]
-    return sorted(shown, key=importance)
+    counts = {row["path"]: row["run_count"] for row in paths[:METRICS_LOOKED_AT]}
+    most = max(counts.values(), default=0)
+
+    def rarity(path: str) -> int:
+        return 0 if counts[path] * 2 > most else most - counts[path]
+
+    commonest = sorted(counts, key=lambda path: (rarity(path), importance(path)))
+    return sorted(commonest[:METRICS_SHOWN], key=importance)
 
 
 def series_among(project_id: int, paths: list[str]) -> list[str]:
@@ -90,12 +93,14 @@ def changed_params(project_id: int) -> list[str]:
 
 
 def run_columns_in_use(project_id: int) -> set[str]:
-    """Return which of "made_by", "tags" and "finding" the newest runs have values for."""
+    """Return which of "made_by", "tags" and "finding" have something to show."""
     return set(_run_columns_in_use(_newest(project_id, RUNS_LOOKED_AT)))
 
 
 def _run_columns_in_use(newest: QuerySet[Run, UUID]) -> Iterator[str]:
-    if Run.objects.filter(id__in=newest, made_by__isnull=False).exists():
+    made = Run.objects.filter(id__in=newest, made_by__isnull=False)
+    # The one user of a project does not need the column.
+    if made.order_by().values("made_by").distinct().count() > 1:
         yield "made_by"
     tags = Attribute.objects.filter(run__in=newest, path=TAGS_PATH)
     if any(tags.values_list("items", flat=True)):

@@ -36,8 +36,8 @@ from web.texts import gettext_lazy
 MAX_FOUND = 10_000
 AXES = (
     ("step", gettext_lazy("Step")),
+    ("relative", gettext_lazy("Relative time")),
     ("time", gettext_lazy("Time")),
-    ("relative", gettext_lazy("Relative")),
 )
 # The charts of a usual window and their lines; fewer if the address gets too long.
 FIRST_CHARTS, FIRST_LINES, FIRST_LETTERS = 12, 60, 6_000

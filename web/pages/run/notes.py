@@ -21,28 +21,19 @@ from web.toasts import tell
 @require_POST
 @signed_in
 def describe_run(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Change a run's description and tags, and return to the page of the form."""
+    """Change a run's name, description and tags; return to the page of the form."""
     run = editable_run(request.actor, run_id)
+    if "name" in request.POST:
+        try:
+            rename_run(run, request.POST["name"])
+        except InvalidInput as error:
+            tell(request, gettext("Not renamed: %(why)s") % {"why": error})
     describe(
         run,
         request.POST.get("description"),
         add=request.POST.get("add", "").replace("\n", ",").split(","),
         remove=request.POST.getlist("remove"),
     )
-    address = request.POST.get("next") or reverse("run", args=[run_id])
-    return HttpResponseRedirect(local_path(request, address))
-
-
-@require_POST
-@signed_in
-def rename(request: PageRequest, run_id: UUID) -> HttpResponse:
-    run = editable_run(request.actor, run_id)
-    try:
-        rename_run(run, request.POST.get("name", ""))
-    except InvalidInput as error:
-        tell(request, gettext("Not renamed: %(why)s") % {"why": error})
-    else:
-        tell(request, gettext("Run renamed."))
     address = request.POST.get("next") or reverse("run", args=[run_id])
     return HttpResponseRedirect(local_path(request, address))
 

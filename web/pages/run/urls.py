@@ -70,7 +70,6 @@ urlpatterns: list[URLPattern] = [
         comments.readers,
         name="project-readers",
     ),
-    path("runs/<uuid:run_id>/rename", notes.rename, name="run-rename"),
     path("runs/<uuid:run_id>/describe", notes.describe_run, name="run-describe"),
     path("runs/<uuid:run_id>/key-metrics", notes.choose_metric, name="run-metric"),
 ]

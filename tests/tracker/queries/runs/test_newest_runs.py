@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from tests.builders import make_run, write_tags, write_values
+from tests.builders import make_member, make_run, write_tags, write_values
 from tests.web.every_page import make_finding
 from tracker.models import Attribute, Diagnosis, Kind, Run
 from tracker.queries.runs.newest_runs import (
@@ -39,6 +39,17 @@ def test_the_metrics_shown_are_those_most_runs_logged(project):
         add_series(run, f"rare/{number}")
 
     assert metric_paths(project.id) == ["train/loss", *(f"rare/{n}" for n in range(5))]
+
+
+def test_runs_that_failed_before_they_were_validated_do_not_hide_the_quality(project):
+    for number in range(5):
+        run = add_run(project, f"run {number}")
+        for letter in "abcdef":
+            add_series(run, f"train/{letter}")
+        if number:
+            add_series(run, "val/accuracy")
+
+    assert metric_paths(project.id)[0] == "val/accuracy"
 
 
 def test_quality_is_shown_first_even_where_it_was_logged_once(project):
@@ -97,6 +108,16 @@ def test_columns_of_the_run_are_in_use_once_a_run_has_a_value(project):
         diagnosed_at=timezone.now(),
         unanswered={"data-wait-dominates": ["step_seconds"]},
     )
-    assert run_columns_in_use(project.id) == {"made_by", "tags"}
+    assert run_columns_in_use(project.id) == {"tags"}
     make_finding(made)
-    assert run_columns_in_use(project.id) == {"made_by", "tags", "finding"}
+    assert run_columns_in_use(project.id) == {"tags", "finding"}
+
+
+def test_who_made_runs_is_shown_once_there_are_two_users(project):
+    make_run(project, "one")
+    assert run_columns_in_use(project.id) == set()
+
+    colleague = make_member("max", workspace=project.workspace)
+    add_run(project, "two", made_by=colleague.user)
+
+    assert run_columns_in_use(project.id) == {"made_by"}

@@ -32,7 +32,7 @@ def test_a_run_says_where_its_gpu_time_went(project, owner):
     assert "GPU time breakdown" in text
     assert "waiting for data" in text
     assert "use--data_wait" in text
-    assert "GPU-h" in text or "× GPU" in text
+    assert "GPU-h" in text or "GPU-min" in text
 
 
 def test_a_run_without_a_gpu_says_so(project, owner):

@@ -97,7 +97,7 @@ def test_a_stranger_finds_nothing_and_looking_changes_nothing(
 
 
 def test_a_run_is_renamed(owner, run):
-    answer = owner.post(f"/runs/{run.id}/rename", {"name": " <b>better</b> "})
+    answer = describe(owner, run, name=" <b>better</b> ")
 
     assert answer.status_code == 302
     assert "<h1>&lt;b&gt;better&lt;/b&gt;</h1>" in page_of(owner, run)
@@ -106,9 +106,8 @@ def test_a_run_is_renamed(owner, run):
 def test_a_name_that_is_taken_or_empty_is_refused_and_said(owner, run):
     make_run(run.project, "taken")
     for name, why in (("taken", "already the name"), ("", "must be text")):
-        address = f"/runs/{run.id}/rename"
-        answer = owner.post(address, {"name": name}, follow=True)
-        assert why in answer.content.decode()
+        describe(owner, run, name=name)
+        assert why in page_of(owner, run)
 
     run.refresh_from_db()
     assert run.name not in ("taken", "")
@@ -116,6 +115,4 @@ def test_a_name_that_is_taken_or_empty_is_refused_and_said(owner, run):
 
 def test_a_viewer_renames_nothing(client_of, run):
     viewer = make_member("vera", Role.VIEWER, workspace=run.project.workspace)
-    answer = client_of(viewer).post(f"/runs/{run.id}/rename", {"name": "mine"})
-
-    assert answer.status_code == 403
+    assert describe(client_of(viewer), run, name="mine").status_code == 403

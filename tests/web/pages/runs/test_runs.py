@@ -341,14 +341,14 @@ def test_parameters_come_before_the_finding_and_empty_columns_are_hidden(
         run = make_run(project, f"rate {rate}")
         write_values(run, {"params/rate": rate, "val/accuracy": 0.9})
     assert keys(signed_in, address) == [
-        *("started", "duration", "made_by"),
+        *("started", "duration"),
         *("path:val/accuracy", "path:params/rate"),
     ]
 
     make_finding(run)
     write_tags(run, "best")
     assert keys(signed_in, address) == [
-        *("started", "duration", "made_by", "tags"),
+        *("started", "duration", "tags"),
         *("path:val/accuracy", "path:params/rate", "finding"),
     ]
 

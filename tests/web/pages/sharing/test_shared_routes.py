@@ -154,7 +154,6 @@ CLOSED = {
     "annotation-delete",
     "annotation-restore",
     "run-describe",
-    "run-rename",
     "run-comments",
     "run-comment-answer",
     "run-comment-edit",

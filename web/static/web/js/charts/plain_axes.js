@@ -99,15 +99,20 @@ function roundingOf(step, range, format) {
   const largest = Math.max(...range.map(Math.abs))
   const magnitude = Math.floor(Math.log(largest) / Math.LN10 + 0.01)
   if (Math.abs(magnitude) > MAX_EXPONENT) return null
-  const exponent = Math.abs(magnitude) > 3 ? 3 * Math.round((magnitude - 1) / 3) : 0
+  const scientific = format === "e" ? magnitude : 3 * Math.round((magnitude - 1) / 3)
+  const exponent = Math.abs(magnitude) > 3 ? scientific : 0
   return { digits: 2 - Math.floor(Math.log(step) / Math.LN10 + 0.01), exponent, format }
 }
 
 function textOf(value, { digits, exponent, format }) {
   const size = Math.abs(value)
   if (size < 10 ** -digits / 2) return "0"
-  const prefix = format === "B" && exponent === 9 ? "B" : PREFIXES[exponent / 3 - FIRST_PREFIX]
-  return (value < 0 ? MINUS : "") + grouped(rounded(size * 10 ** -exponent, digits + exponent)) + prefix
+  return (value < 0 ? MINUS : "") + grouped(rounded(size * 10 ** -exponent, digits + exponent)) + suffixOf(exponent, format)
+}
+
+function suffixOf(exponent, format) {
+  if (format === "e") return exponent ? `e${exponent < 0 ? MINUS : "+"}${Math.abs(exponent)}` : ""
+  return format === "B" && exponent === 9 ? "B" : PREFIXES[exponent / 3 - FIRST_PREFIX]
 }
 
 function rounded(size, digits) {

@@ -141,7 +141,10 @@ export class SearchBox {
       this.input.focus()
       this.onChange()
     })
-    this.toggle.addEventListener("click", () => this.#open(this.line.hidden, { isFocused: true }))
+    this.toggle.addEventListener("click", () => {
+      this.toggle.closest("details").open = false
+      this.#open(this.line.hidden, { isFocused: true })
+    })
   }
 
   #open(isOpen, { isFocused = false } = {}) {

@@ -13,7 +13,7 @@ const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
 // The name column grows with the longest name, within these limits in pixels.
 const MIN_NAME_WIDTH = 150
-const MAX_NAME_WIDTH = 380
+const MAX_NAME_WIDTH = 480
 const NAME_CHARACTER = 7.6
 const NAME_SIGNS = 84
 const NEST_SIGNS = 110
