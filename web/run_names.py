@@ -25,9 +25,13 @@ class RunNames:
     def __init__(self, names: Iterable[str] = ()) -> None:
         # By number of tokens and first token: each token, or None where they differ.
         self._shapes: dict[tuple[int, str], list[str | None]] = {}
+        # By first token: those of all names, of whatever number.
+        self._of_all: dict[str, set[str]] = {}
         for name in dict.fromkeys(names):
             tokens = TOKENS.findall(name)
             shape = self._shapes.setdefault(_key(tokens), list(tokens))
+            of_all = self._of_all.setdefault(_key(tokens)[1], set(tokens))
+            of_all &= set(tokens)
             for place, token in enumerate(tokens):
                 if shape[place] != token:
                     shape[place] = None
@@ -36,7 +40,11 @@ class RunNames:
         """Return the parts of a name in their order; together they are the name."""
         tokens = TOKENS.findall(name)
         shape = self._shapes.get(_key(tokens), list(tokens))
-        shared = [shape[place] == token for place, token in enumerate(tokens)]
+        of_all = self._of_all.get(_key(tokens)[1], set(tokens))
+        shared = [
+            shape[place] == token and token in of_all
+            for place, token in enumerate(tokens)
+        ]
         if all(shared):
             if len(name) < END + SHORTEST_CUT:
                 return [(name, False)]

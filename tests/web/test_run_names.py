@@ -36,3 +36,12 @@ def test_odd_names_have_parts():
 
 def test_markup_in_a_name_is_escaped():
     assert "<b>" not in cut_among("<b>bold</b>-1", RunNames(["<b>bold</b>-2"]))
+
+
+def test_a_word_that_only_some_names_have_is_never_cut():
+    mixed = [f"vit-b16-mixup-0.2_seed{seed}" for seed in (0, 1)]
+    others = [f"vit-b16-randaug-m9-n2_seed{seed}" for seed in (0, 1)]
+    names = RunNames([*mixed, *others])
+
+    assert names.parts(mixed[0]) == [("vit-b16-", True), ("mixup-0.2_seed0", False)]
+    assert names.parts(others[1])[1] == ("randaug-m9-n2_seed1", False)

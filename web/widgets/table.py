@@ -17,6 +17,7 @@ from tracker.queries.runs.filter.fields import FIELDS, FieldValue
 from web.pages.compare.cells import row_text
 from web.pages.dashboards.widget_kind import Body, Field, Kind, Scene, SeenValues
 from web.pages.runs.fields import LABELS, field_of, field_text, path_of
+from web.run_names import RunNames
 from web.templatetags.format import duration, exact_moment, number
 from web.texts import gettext_lazy
 from web.widgets.value import SERIES, summary_value
@@ -70,7 +71,12 @@ def body(scene: Scene, settings: Settings) -> Body:
     if len(columns) < len(settings.columns):
         notes.append(gettext("Some columns are not shared."))
     heads = [(LABELS.get(name, name), name) for name in columns]
-    context = {"columns": heads, "rows": rows, "times": settings.times}
+    context = {
+        "columns": heads,
+        "rows": rows,
+        "times": settings.times,
+        "run_names": RunNames(names.values()),
+    }
     return Body("widgets/table.html", context, notes=notes)
 
 

@@ -7,7 +7,8 @@ import { moveFocus } from "../core/menu.js"
 import { chartOf } from "../charts/draw_queue.js"
 import { placeBeside } from "../core/placement.js"
 import { fullScreen } from "./full_screen.js"
-import { titleOf } from "./chart_names.js"
+import { keyOf, titleOf } from "./chart_names.js"
+import { copyText } from "../core/clipboard.js"
 import { canCopyPictures, copyPicture, copySvg, saveChartPage, savePicture } from "../export/picture.js"
 import { savePoints } from "../export/save_points.js"
 
@@ -29,6 +30,7 @@ export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
       placeBeside(panel, button)
       items(panel)[0].focus()
     },
+    link: (chart) => reportLink(copyText(addressOf(chart))),
     "copy-png": (chart) => reportCopy(copyPicture(chartOf(chart))),
     "copy-svg": (chart) => reportCopy(copySvg(chartOf(chart))),
     png: (chart) => savePicture(chartOf(chart), "png"),
@@ -74,6 +76,18 @@ function add(page, chart) {
   const found = page.part("chart-tools").content.cloneNode(true)
   const title = chart.querySelector(".chart__title")
   title ? title.after(found) : chart.prepend(found)
+}
+
+// The address of the page as it is now, with this chart in full screen.
+function addressOf(chart) {
+  const address = new URL(location.href)
+  address.searchParams.set("full", keyOf(chart))
+  return address.href
+}
+
+async function reportLink(copying) {
+  if (await copying) return toast(gettext("Link copied."))
+  toast(gettext("This browser does not let the page copy. Open the chart in full screen and copy the address."), { isError: true })
 }
 
 async function reportCopy(copying) {

@@ -10,6 +10,8 @@ const END = 14
 export class RunNames {
   #shapes = new Map() // "first token, number of tokens" → for each place, its token, or null if tokens differ
 
+  #ofAll = new Map() // first token → the tokens of all names that begin with it
+
   constructor(names = []) {
     for (const name of new Set(names)) this.#add(name)
   }
@@ -18,9 +20,10 @@ export class RunNames {
   partsOf(name, end = END) {
     const tokens = tokensOf(name)
     const shape = this.#shapes.get(shapeOf(tokens)) ?? tokens
+    const ofAll = this.#ofAll.get(tokens[0]) ?? new Set(tokens)
     const parts = []
     for (const [place, text] of tokens.entries()) {
-      const isCommon = shape[place] === text
+      const isCommon = shape[place] === text && ofAll.has(text)
       const last = parts.at(-1)
       if (last?.isCommon === isCommon) last.text += text
       else parts.push({ text, isCommon })
@@ -34,6 +37,8 @@ export class RunNames {
 
   #add(name) {
     const tokens = tokensOf(name)
+    const known = this.#ofAll.get(tokens[0]) ?? new Set(tokens)
+    this.#ofAll.set(tokens[0], new Set(tokens.filter((token) => known.has(token))))
     const key = shapeOf(tokens)
     const shape = this.#shapes.get(key)
     this.#shapes.set(key, shape ? shape.map((token, place) => (token === tokens[place] ? token : null)) : tokens)
