@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 from django.utils import timezone
 
-from seamark.recording.png import to_png
+from seamark.recording.media.png import to_png
 from tests.builders import (
     SECOND,
     Message,
