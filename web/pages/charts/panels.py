@@ -71,7 +71,6 @@ def panels_context(
     asked = QueryDict(query)
     return {
         "panels": [_view(request, project, panel, asked) for panel in panels],
-        "may_edit": may_edit(request.actor, project),
         "panel_runs": asked.get("runs", ""),
         "panel_colours": asked.get("colours", ""),
     }

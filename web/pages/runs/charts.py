@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracker.access.projects import may_edit
 from tracker.queries.runs.filter.filters import Found
 from web.pages.charts.compared_charts import listed_charts
 from web.pages.charts.panels import panels_context
@@ -26,6 +27,7 @@ def runs_charts(request: PageRequest, workspace: str, project: str) -> HttpRespo
         "state": comparison.state,
         "runs": comparison.shown,
         "is_beside": True,
+        "may_edit": may_edit(request.actor, comparison.project),
         **listed_charts(comparison),
     }
     context |= panels_context(

@@ -649,7 +649,7 @@ def test_a_dashboard_follows_a_shared_view(visitor, dashboard, project, member):
     assert "The view “good” has no runs now" in body(visitor, dashboard, TABLE)
     view.state = "q=fast"
     view.save()
-    assert ">fast</a>" in body(visitor, dashboard, TABLE)
+    assert ">fast</span>" in body(visitor, dashboard, TABLE)
 
 
 def test_a_view_that_is_gone_is_said_wherever_it_was_meant(

@@ -32,7 +32,7 @@ from tracker.queries.run.key_values import MAX_METRICS, MAX_PARAMS
 pytestmark = pytest.mark.django_db
 
 # Maximum number of queries per tab.
-STATEMENTS = {"": 26, "charts": 18, "hardware": 15, "attributes": 15, "logs": 14}
+STATEMENTS = {"": 27, "charts": 18, "hardware": 16, "attributes": 16, "logs": 15}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
 
