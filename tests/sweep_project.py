@@ -29,7 +29,7 @@ from tests.builders import (
 )
 from tests.ladder_runs import DEMO, make_measured_run
 from tracker.actions.dashboards import create_dashboard
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.actions.files import receive
 from tracker.actions.ladders import RungRequest, create_ladder
 from tracker.actions.reports import create_report, save_version
