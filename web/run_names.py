@@ -51,6 +51,10 @@ class RunNames:
             return [(name[:-END], True), (name[-END:], False)]
         pairs = groupby(zip(tokens, shared, strict=True), key=lambda pair: pair[1])
         found = [("".join(token for token, _ in group), cut) for cut, group in pairs]
+        text, is_shared = found[-1]
+        if not is_shared and text != tokens[-1]:
+            # The end, such as a seed, is kept before other parts.
+            found[-1:] = [(text.removesuffix(tokens[-1]), False), (tokens[-1], False)]
         return [(text, cut and len(text) >= SHORTEST_CUT) for text, cut in found]
 
 

@@ -31,8 +31,15 @@ export class RunNames {
     if (parts.every(({ isCommon }) => isCommon)) {
       const cut = name.length - end < SHORTEST_CUT ? 0 : name.length - end
       parts.splice(0, parts.length, { text: name.slice(0, cut), isCommon: true }, { text: name.slice(cut), isCommon: false })
-    }
+    } else this.#splitEnd(parts, tokens.at(-1))
     return parts.map(({ text, isCommon }) => ({ text, isCommon: isCommon && text.length >= SHORTEST_CUT }))
+  }
+
+  // The end, such as a seed, is kept before other parts.
+  #splitEnd(parts, end) {
+    const { text, isCommon } = parts.at(-1)
+    if (isCommon || text === end) return
+    parts.splice(-1, 1, { text: text.slice(0, -end.length), isCommon }, { text: end, isCommon })
   }
 
   #add(name) {
