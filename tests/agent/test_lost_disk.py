@@ -15,7 +15,7 @@ import agent
 from seamark import messages
 from seamark.commands import main
 from seamark.hints import command_line
-from seamark.lifecycle import session
+from seamark.lifecycle import opening as opening_of_session
 from seamark.queue import (
     blobs,
     folders,
@@ -58,7 +58,7 @@ def disk_of(monkeypatch, spool_root, other):
         for module in (spool, own_files, segments, blobs):
             monkeypatch.setattr(module, "os", disk)
         monkeypatch.setattr(writer, "_PATIENCE_SECONDS", patience)
-        monkeypatch.setattr(session, "_OPEN_SECONDS", opening)
+        monkeypatch.setattr(opening_of_session, "OPEN_SECONDS", opening)
         return disk
 
     return put
@@ -266,7 +266,7 @@ def test_a_file_with_the_token_that_hangs_keeps_no_run_from_its_spool(
     os.mkfifo(tmp_path / "token")
     monkeypatch.delenv("SEAMARK_TOKEN")
     monkeypatch.setenv("SEAMARK_TOKEN_FILE", str(tmp_path / "token"))
-    monkeypatch.setattr(session, "_OPEN_SECONDS", 0.3)
+    monkeypatch.setattr(opening_of_session, "OPEN_SECONDS", 0.3)
 
     run = agent.init("r", monitor=False)
     opened = run._session

@@ -16,7 +16,7 @@ import pytest
 
 import agent
 from seamark.commands import main
-from seamark.lifecycle import session
+from seamark.lifecycle import opening, session
 from seamark.queue import blobs
 from seamark.recording import files as files_module
 from seamark.recording.file_contents import Content, Job, to_content
@@ -619,7 +619,7 @@ def test_a_copy_that_takes_too_long_does_not_hold_up_the_end(
 
 def test_files_that_are_logged_while_the_run_starts_are_stored(tracker, monkeypatch):
     starting, may_go_on = threading.Event(), threading.Event()
-    open_session = session.open_session
+    open_session = opening.open_session
 
     def slowly(*given):
         starting.set()
@@ -628,7 +628,7 @@ def test_files_that_are_logged_while_the_run_starts_are_stored(tracker, monkeypa
 
     with init("settings") as other:
         run = Run(other.settings._replace(run="r"))
-    monkeypatch.setattr(session, "open_session", slowly)
+    monkeypatch.setattr(opening, "open_session", slowly)
     thread = threading.Thread(target=run.start)
     thread.start()
     assert starting.wait(60)
