@@ -99,7 +99,8 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 def test_a_child_that_logs_nothing_ends_at_once(tracker, run_script):
     assert run_script(SILENT_CHILD).returncode == 0
-    assert len(tracker.frames) == 1
+    # A slow disk may have given the parent a second folder.
+    assert len({message["pid"] for message in tracker.of_kind("open")}) == 1
 
 
 WORKERS = """
