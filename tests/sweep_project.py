@@ -360,16 +360,12 @@ def _metrics(
     times = start + ((numbers + 1) * SECONDS_PER_POINT * SECOND).astype(np.int64)
     best = setting.quality + random.normal(0, 0.003)
     curve = 1 - np.exp(-progress * 5)
-    step_seconds = SECONDS_PER_POINT / STEPS_PER_POINT * random.normal(1, 0.02, points)
     rate = setting.rate * np.minimum(1, progress * 20) * 0.5
     columns = {
         "train/loss": 6.9 - 5.4 * curve + random.normal(0, 0.12, points),
         "train/grad_norm": 1 + 3 * np.exp(-progress * 8) + random.gamma(2, 0.1, points),
         "train/learning_rate": rate * (1 + np.cos(np.pi * progress)),
         "train/epoch": numbers // 10,
-        "monitoring/train/step/seconds": step_seconds,
-        "monitoring/train/step/data_wait_seconds": 0.41 * step_seconds,
-        "monitoring/train/step/examples": np.full(points, 256.0),
     }
     messages = [
         points_message(path, column, steps=steps, times=times)
@@ -383,10 +379,29 @@ def _metrics(
         "val/top1_accuracy": accuracy,
         "val/top5_accuracy": np.minimum(0.99, accuracy * 1.2),
     }
-    return messages + [
+    messages += [
         points_message(path, column[every], steps=steps[every], times=times[every])
         for path, column in validated.items()
         if len(column[every])
+    ]
+    return messages + _timed_steps(random, points * STEPS_PER_POINT, start)
+
+
+def _timed_steps(random: np.random.Generator, count: int, start: int) -> list[Message]:
+    """Time every step, without gaps between them."""
+    seconds = SECONDS_PER_POINT / STEPS_PER_POINT * random.normal(1, 0.02, count)
+    columns = {
+        "seconds": seconds,
+        "data_wait_seconds": 0.41 * seconds,
+        "examples": np.full(count, 256.0),
+    }
+    times = start + (np.cumsum(seconds) * SECOND).astype(np.int64)
+    numbers = np.arange(1, count + 1)
+    return [
+        points_message(
+            f"monitoring/train/step/{name}", column, steps=numbers, times=times
+        )
+        for name, column in columns.items()
     ]
 
 
