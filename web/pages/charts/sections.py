@@ -62,11 +62,16 @@ def chart_sections(
     paths = list(paths)
     spaces = {path: namespace_of(path) for path in paths} | numbered_sections(paths)
     ordered = _ordered(spaces, sharing or {})
+    first = spaces[ordered[0]] if ordered else ""
+    # A page never opens without a chart.
+    opens_first = all(map(_starts_folded, spaces.values()))
 
     def is_open(namespace: str) -> bool:
         if opens_all or namespace in unfolded:
             return True
-        return namespace not in folded and not _starts_folded(namespace)
+        starts_open = not _starts_folded(namespace)
+        starts_open |= opens_first and namespace == first
+        return starts_open and namespace not in folded
 
     return [
         Section(namespace, list(members), is_open(namespace))

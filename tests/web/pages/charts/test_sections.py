@@ -147,3 +147,15 @@ def test_siblings_start_folded_after_the_others_in_the_order_of_their_numbers():
     assert found[-1] == Section("grads/layers.*", layers, is_open=False)
     (opened,) = chart_sections(layers, unfolded=["grads/layers.*"])
     assert opened.is_open
+
+
+def test_a_page_with_nothing_but_folded_sections_opens_the_first():
+    layers = [f"layers/{number}/norm" for number in range(20)]
+    own = ["monitoring/train/step/seconds"]
+
+    first, second = chart_sections([*layers, *own])
+
+    assert first.is_open
+    assert not second.is_open
+    [closed, _] = chart_sections([*layers, *own], folded=[first.namespace])
+    assert not closed.is_open
