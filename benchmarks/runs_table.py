@@ -1,7 +1,7 @@
 """Measures the runs table of a project with very many runs, over HTTP.
 
     python -m benchmarks.runs_table
-    python -m benchmarks.runs_table --runs 10000 --writes
+    python -m benchmarks.runs_table --runs 10000
 
 Uses SQLite in a temporary folder (or in --folder, which is kept and reused), a new
 PostgreSQL (--database PostgreSQL), or the database in SEAMARK_DATABASE_URL: an empty
@@ -35,9 +35,6 @@ parser.add_argument("--attributes", type=int, default=100)
 parser.add_argument("--rounds", type=int, default=20)
 parser.add_argument("--folder", type=Path, help="keep the data here")
 parser.add_argument("--only", default="", help="questions with this in their name")
-parser.add_argument(
-    "--writes", action="store_true", help="also measure what the index costs writers"
-)
 
 database.add_option(parser)
 
@@ -64,14 +61,13 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from benchmarks.ingest.tables import NO, YES  # noqa: E402
-from benchmarks.many_runs import Fill, Without  # noqa: E402
+from benchmarks.many_runs import Fill  # noqa: E402
 from tracker.actions.access import make_token  # noqa: E402
 from tracker.actor import Scope  # noqa: E402
-from tracker.models import Attribute, Kind, Member, Project, Role, User  # noqa: E402
+from tracker.models import Attribute, Member, Project, Role, User  # noqa: E402
 from tracker.queries.run_query.parser import MAX_CONDITIONS, parse  # noqa: E402
 from tracker.queries.runs.filter.filters import RunFilter  # noqa: E402
 from tracker.queries.runs.groups import run_groups  # noqa: E402
-from tracker.series.summary import add_to_summaries  # noqa: E402
 
 CASE, QUERY_CASE = "LD-07", "BI-10"
 ADDRESS = "/api/v1/projects/many/{project}/"
@@ -170,8 +166,6 @@ GROUPED: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
 BOUND_MS, GROUPED_BOUND_MS, PARSE_BOUND_MS = 100, 1_000, 10
 SEARCH_BOUND_MS = 1_000
 SEARCHES = {"a text in a text", "a text in names and tags"}
-SERIES_OF_A_RUN = 80
-WRITTEN_RUNS = 20
 
 
 def main() -> int:
@@ -185,8 +179,6 @@ def main() -> int:
     print(f"{Attribute.objects.count():,} attributes, {stored_mib():,.0f} MiB\n")
     is_parsed = measure_parsing()
     slow = [*ask_everything(), *put_together()]
-    if OPTIONS.writes:
-        measure_writes()
     return 1 if slow or not is_parsed else 0
 
 
@@ -324,32 +316,6 @@ def reader() -> Client:
     )
     token = make_token(member, "benchmark", Scope.READ)
     return Client(headers={"authorization": f"Bearer {token}", "host": "localhost"})
-
-
-def measure_writes() -> None:
-    print("\n| summaries of live series | a second | busy ms for 1,000 |")
-    print("|---|---|---|")
-    write_summaries("with the index")
-    with Without(Attribute):
-        write_summaries("without")
-
-
-def write_summaries(name: str) -> None:
-    series: dict[Any, list[int]] = {}
-    found = Attribute.objects.filter(kind=Kind.FLOAT_SERIES).order_by("run_id", "id")
-    for run_id, key in found.values_list("run_id", "id")[
-        : WRITTEN_RUNS * SERIES_OF_A_RUN
-    ]:
-        series.setdefault(run_id, []).append(key)
-    count = 0
-    began, worked = time.perf_counter(), time.process_time()
-    for again in range(3):
-        for run_id, keys in series.items():
-            step = 10_000.0 + again
-            new = (10, 10, -1.0, 2.0, 5.0, step, step, 3, 4, step / 3, False, 4)
-            count += add_to_summaries(run_id, [(key, *new) for key in keys])
-    seconds, busy = time.perf_counter() - began, time.process_time() - worked
-    print(f"| {name} | {count / seconds:,.0f} | {busy / count * 1e6:.1f} |", flush=True)
 
 
 def stored_mib() -> float:
