@@ -46,8 +46,12 @@ def test_shares_keep_the_digit_that_makes_them_add_up():
 @pytest.mark.parametrize("template", ["components/ledger.html", "compare/_ledger.html"])
 def test_parts_that_round_to_nothing_are_left_out(template):
     parts = [
-        SimpleNamespace(use="computing", label="computing", share=0.9996, seconds=9.0, before=0.0),
-        SimpleNamespace(use="idle", label="between epochs", share=0.0004, seconds=0.1, before=0.9),
+        SimpleNamespace(
+            use="computing", label="computing", share=0.9996, seconds=9.0, before=0.0
+        ),
+        SimpleNamespace(
+            use="idle", label="between epochs", share=0.0004, seconds=0.1, before=0.9
+        ),
     ]
     ledger = SimpleNamespace(parts=parts, is_of_gpus=True, money=None, seconds=9.1)
 
