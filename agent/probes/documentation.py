@@ -44,7 +44,7 @@ NOTES = {
         "Time in which each reason lowered the clocks. Event reasons are a flag, 0 or 1,"
         " in each sample."
     ),
-    GPU: "Errors count from the start of the agent unless the table says otherwise.",
+    GPU: "Errors count from the start of the agent, with the exceptions below.",
 }
 
 

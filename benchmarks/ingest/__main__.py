@@ -100,11 +100,11 @@ def page(drivers: Sequence[Driver], options: argparse.Namespace) -> Iterator[str
 def systems_table(drivers: Sequence[Driver]) -> str:
     rows = []
     for driver in drivers:
-        told = ask(driver, "describe")
-        if "error" in told:
-            rows.append([driver.entrant.label, f"not measured: {told['error']}"])
+        answer = ask(driver, "describe")
+        if "error" in answer:
+            rows.append([driver.entrant.label, f"not measured: {answer['error']}"])
             continue
-        cells = (told[key] for key in ("release", "writing", "reading"))
+        cells = (answer[key] for key in ("release", "writing", "reading"))
         rows.append([driver.entrant.label, *cells])
     return table(["system", "version", "written by", "read by"], rows, rule="---")
 

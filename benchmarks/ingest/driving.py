@@ -185,8 +185,8 @@ class Logger:
         self._process.stdin.flush()
 
     def answer(self) -> Job:
-        told: Job = json.loads(self._line())
-        return told
+        answer: Job = json.loads(self._line())
+        return answer
 
     def end(self) -> None:
         self._process.communicate()

@@ -42,7 +42,7 @@ def own_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment
     if found.deleted_at is not None:
         raise NotFound("comment")
     if found.author_id != actor.user_id:
-        raise NotAllowed("change what others wrote")
+        raise NotAllowed("change the comments of other members")
     return found
 
 
@@ -52,7 +52,7 @@ def deletable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
     if found.deleted_at is not None:
         raise NotFound("comment")
     if found.author_id != actor.user_id and not may_own(actor, found.report.project):
-        raise refusal(found.report.project, "delete what others wrote")
+        raise refusal(found.report.project, "delete the comments of other members")
     return found
 
 
@@ -66,7 +66,7 @@ def deleted_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportCom
     if found is None:
         raise NotFound("comment")
     if found.deleted_by_id != actor.user_id and not may_own(actor, report.project):
-        raise refusal(report.project, "bring back what others deleted")
+        raise refusal(report.project, "restore comments that other members deleted")
     found.report = report
     return found
 
@@ -77,7 +77,7 @@ def settleable_thread(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
     if found.thread_id is not None:
         raise NotFound("thread")
     if found.author_id != actor.user_id and not may_edit(actor, found.report.project):
-        raise refusal(found.report.project, "resolve what others began")
+        raise refusal(found.report.project, "resolve threads of other members")
     return found
 
 

@@ -97,7 +97,7 @@ def own_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation
     if found is None:
         raise NotFound("annotation")
     if found.author_id != actor.user_id and not may_own(actor, run.project):
-        raise refusal(run.project, "change what others wrote")
+        raise refusal(run.project, "change the notes of other members")
     return found
 
 
@@ -109,7 +109,7 @@ def deleted_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annota
     if found is None:
         raise NotFound("annotation")
     if found.deleted_by_id != actor.user_id and not may_own(actor, run.project):
-        raise refusal(run.project, "bring back what others deleted")
+        raise refusal(run.project, "restore notes that other members deleted")
     found.run = run
     return found
 
