@@ -23,7 +23,7 @@ class Repair(StrEnum):
     ROW = "recompute a chunk's row from its points"
     OVERVIEW = "recompute a chunk's drawing buckets from its points"
     TICKS_OVERVIEW = "recompute the drawing buckets of ticks"
-    GATHERED = "recompute the run summary"
+    RUN_SUMMARY = "recompute the run summary"
     ENTRY = "set a damaged journal entry aside"
 
 

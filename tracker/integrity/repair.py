@@ -180,6 +180,6 @@ REPAIRS: dict[Repair, Callable[[UUID, int], bool]] = {
     Repair.ROW: _write_row,
     Repair.OVERVIEW: _draw_chunk,
     Repair.TICKS_OVERVIEW: _draw_ticks,
-    Repair.GATHERED: _update_summary,
+    Repair.RUN_SUMMARY: _update_summary,
     Repair.ENTRY: _set_aside,
 }

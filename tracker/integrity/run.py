@@ -369,12 +369,12 @@ class RunWalk:
         if not is_summary_current(self.run.id):
             yield Problem(
                 Severity.WARNING,
-                "run-gathered",
+                "run-summary",
                 self._place(""),
                 "the run summary differs from the rows that it summarizes",
                 REPAIR,
                 self.run.id,
-                Repair.GATHERED,
+                Repair.RUN_SUMMARY,
             )
 
     def _name(self, chunk: SeriesChunk) -> str:

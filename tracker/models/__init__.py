@@ -7,7 +7,6 @@ from tracker.models.chart import Annotation, ChartArrangement
 from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File, Upload
-from tracker.models.gathered import Gathered
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.metric_rule import (
     MetricIncident,
@@ -27,6 +26,7 @@ from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
 from tracker.models.run import Fork, Reopening, Run, Spool, Stage, State
 from tracker.models.run_comment import RunComment
+from tracker.models.run_summary import RunSummary
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
 from tracker.models.server import (
@@ -59,7 +59,6 @@ __all__ = [
     "Finding",
     "Follow",
     "Fork",
-    "Gathered",
     "Heartbeat",
     "Invitation",
     "JournalEntry",
@@ -88,6 +87,7 @@ __all__ = [
     "RuleUnit",
     "Run",
     "RunComment",
+    "RunSummary",
     "Rung",
     "SavedView",
     "SeriesChunk",

@@ -19,11 +19,11 @@ def _found_by(name: str, *more: str) -> models.Index:
     return models.Index(
         fields=["project", name, *more, "run"],
         condition=models.Q((f"{name}__isnull", False)),
-        name=f"gathered_{name}",
+        name=f"summary_{name}",
     )
 
 
-class Gathered(models.Model):
+class RunSummary(models.Model):
     """Columns of the runs table other than attributes, for display, filters and
     sorting.
 
@@ -31,7 +31,7 @@ class Gathered(models.Model):
     tracker.actions.runs.run_summaries. Unknown values are None.
     """
 
-    run = models.OneToOneField(Run, models.CASCADE, related_name="gathered")
+    run = models.OneToOneField(Run, models.CASCADE, related_name="summary")
     # Copied from the run, as in attributes.
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="+", db_index=False
@@ -62,6 +62,6 @@ class Gathered(models.Model):
             SetIndex(
                 fields=["project", "run", "tags"],
                 condition=models.Q(tags__isnull=False),
-                name="gathered_tags",
+                name="summary_tags",
             ),
         ]

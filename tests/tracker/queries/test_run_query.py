@@ -65,7 +65,7 @@ def size(request, monkeypatch):
         pages, "SORTED_MEANWHILE", NEVER if request.param == "many" else 0
     )
     monkeypatch.setattr(
-        pages, "GATHERED_MEANWHILE", NEVER if request.param == "half" else 0
+        pages, "COLLECTED_MEANWHILE", NEVER if request.param == "half" else 0
     )
 
 
@@ -103,7 +103,7 @@ def project(member, size):
     )
     write_values(nan, {"params/lr": math.nan, "params/opt": 7})
     write_values(nan, {"gpu": 7, "monitoring/train/facts/effective_cores": 4})
-    say_what_is_gathered(low, high, nan, member)
+    write_summaries(low, high, nan, member)
     write_tags(low, "dali", "50 %")
     write_tags(high, 'a "b"')
     for run, values in [(low, [3.0, 1.0]), (high, [1.0, 2.0]), (nan, [1.0, math.nan])]:
@@ -119,7 +119,7 @@ def project(member, size):
     return project
 
 
-def say_what_is_gathered(low, high, nan, member):
+def write_summaries(low, high, nan, member):
     """Add agent metrics and diagnoses to the runs."""
     gpu, cpu = "gpu/{}/utilization_percent", "job/cpu_cores"
     cores = "facts/effective_cores"
@@ -254,7 +254,7 @@ COMPUTED = [
 ]
 
 # Columns of the run summary.
-GATHERED = [
+SUMMARY_QUERIES = [
     ("gpu_idle > 40", ["high"]),
     ("gpu_idle <= 40", ["low"]),
     ("gpu_idle != 25", ["high"]),
@@ -433,7 +433,7 @@ def odd_project(member):
 def test_finds_runs_by_readings_ledgers_findings_and_makers(project):
     sorts = cycle(("name", "mean:train/loss", "name"))
     otherwise = {}
-    for (query, names), sort in zip(GATHERED, sorts, strict=False):
+    for (query, names), sort in zip(SUMMARY_QUERIES, sorts, strict=False):
         if (in_order := sorted(found(project, query, sort))) != names:
             otherwise[query, sort] = in_order
 

@@ -19,12 +19,12 @@ from tracker.models import (
     Alert,
     Attribute,
     Follow,
-    Gathered,
     MetricRule,
     Notification,
     Project,
     Run,
     Rung,
+    RunSummary,
     State,
 )
 
@@ -33,7 +33,7 @@ MAX_RUNS = 500
 # Tables that repeat the project of their run.
 TABLES: tuple[type[Model], ...] = (
     Attribute,
-    Gathered,
+    RunSummary,
     Alert,
     Follow,
     MetricRule,

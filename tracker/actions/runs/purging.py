@@ -61,7 +61,7 @@ TABLES = (
         "length(CAST(body AS text)) + length(CAST(history AS text))",
     ),
     Table("tracker_diagnosis"),
-    Table("tracker_gathered"),
+    Table("tracker_runsummary"),
     Table("tracker_notification", "length(summary)"),
     Table("tracker_follow"),
     Table("tracker_metricincident"),

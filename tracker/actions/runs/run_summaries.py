@@ -18,8 +18,8 @@ from django.db.models import Count
 
 from tracker.diagnosis.engine.causes import SEVERITIES
 from tracker.diagnosis.engine.finding import Severity
-from tracker.models import Attribute, Gathered, Run, Stage
-from tracker.models.gathered import SORTED_CHARACTERS
+from tracker.models import Attribute, Run, RunSummary, Stage
+from tracker.models.run_summary import SORTED_CHARACTERS
 from tracker.queries.diagnoses.diagnoses import main_findings
 from tracker.queries.hardware.gpu_time import gpu_times
 from tracker.queries.hardware.means import hardware_means
@@ -51,7 +51,7 @@ def gather(run_ids: Sequence[UUID], *sources: Source) -> None:
     if len(rows) == 1:
         rows[0].save(update_fields=columns)
     elif rows:
-        Gathered.objects.bulk_update(rows, sorted(columns), batch_size=ROWS_IN_UPDATE)
+        RunSummary.objects.bulk_update(rows, sorted(columns), batch_size=ROWS_IN_UPDATE)
 
 
 def gather_everything(run_ids: Sequence[UUID]) -> None:
@@ -65,21 +65,21 @@ def is_summary_current(run_id: UUID) -> bool:
     """Return whether the run's summary matches its rows; a missing one matches no
     values.
     """
-    rows = list(Gathered.objects.filter(run_id=run_id)) or [Gathered(run_id=run_id)]
+    rows = list(RunSummary.objects.filter(run_id=run_id)) or [RunSummary(run_id=run_id)]
     return not list(_differing(rows, EVERY_SOURCE))
 
 
-def _locked(run_ids: Sequence[UUID]) -> list[Gathered]:
+def _locked(run_ids: Sequence[UUID]) -> list[RunSummary]:
     """Return the locked summary rows of the runs, so that no change goes unseen."""
-    rows = Gathered.objects.select_for_update(no_key=True).order_by("run_id")
+    rows = RunSummary.objects.select_for_update(no_key=True).order_by("run_id")
     own = rows.filter(run_id__in=each_of(run_ids))
     found = list(own)
     if len(found) < len(run_ids):
         known = {row.run_id for row in found}
         missing = Run.objects.filter(id__in=[i for i in run_ids if i not in known])
-        Gathered.objects.bulk_create(
+        RunSummary.objects.bulk_create(
             [
-                Gathered(run_id=run_id, project_id=project_id, created_at=created_at)
+                RunSummary(run_id=run_id, project_id=project_id, created_at=created_at)
                 for run_id, project_id, created_at in missing.order_by(
                     "id"
                 ).values_list("id", "project_id", "created_at")
@@ -91,8 +91,8 @@ def _locked(run_ids: Sequence[UUID]) -> list[Gathered]:
 
 
 def _differing(
-    rows: Sequence[Gathered], sources: Sequence[Source]
-) -> Iterator[tuple[Gathered, list[str]]]:
+    rows: Sequence[RunSummary], sources: Sequence[Source]
+) -> Iterator[tuple[RunSummary, list[str]]]:
     """Yield the rows with outdated values, corrected, and the changed columns."""
     run_ids = [row.run_id for row in rows]
     found = [(source.columns, source.read(run_ids)) for source in sources]

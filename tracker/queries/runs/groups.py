@@ -19,7 +19,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Gathered, Kind, Run
+from tracker.models import Attribute, Kind, Run, RunSummary
 from tracker.queries.run.namespaces import TAGS_PATH
 from tracker.queries.run_query.parser import MAX_CHARACTERS
 from tracker.queries.run_query.writer import (
@@ -207,8 +207,8 @@ class _Runs:
                 made = self._runs().filter(made_by__isnull=False)
                 return self._said(self._values_of(made, "made_by__username"))
             case "finding":
-                told = self._gathered().filter(finding__isnull=False)
-                return self._said(self._values_of(told, "finding"))
+                summaries = self._summaries().filter(finding__isnull=False)
+                return self._said(self._values_of(summaries, "finding"))
         return self._said_at(_path(key))
 
     def _said_at(self, path: str) -> Said:
@@ -218,7 +218,7 @@ class _Runs:
         truths = numbers.filter(number__in=(0.0, 1.0), kind=Kind.BOOLEAN)
         unlike = self._values_of(rows.filter(number__isnull=True), "is_nan")
         sets = (
-            self._values_of(self._gathered().filter(tags__isnull=False), "tags")
+            self._values_of(self._summaries().filter(tags__isnull=False), "tags")
             if path == TAGS_PATH
             else self._values_of(rows.filter(items__isnull=False), "items")
         )
@@ -240,8 +240,8 @@ class _Runs:
     ) -> Iterator[tuple[Any, bytes]]:
         """Yield each distinct value with the ids of the runs that have it."""
         run = "id" if rows.model is Run else "run_id"
-        told = rows.order_by().values_list(column).annotate(packed=PackedIds(run))
-        for value, packed in told:
+        values = rows.order_by().values_list(column).annotate(packed=PackedIds(run))
+        for value, packed in values:
             yield value, packed_bytes(packed)
 
     def _said(self, *parts: Iterable[tuple[Held | Items, bytes]]) -> Said:
@@ -262,8 +262,8 @@ class _Runs:
     def numbers_of(self, key: str) -> NDArray[np.float64]:
         """Return one number per run; NaN if there is none."""
         rows, number, run = self._rows_with(key)
-        told = rows.annotate(wanted=number).filter(wanted__isnull=False)
-        packed = told.order_by().aggregate(
+        rows = rows.annotate(wanted=number).filter(wanted__isnull=False)
+        packed = rows.order_by().aggregate(
             ids=PackedIds(run), numbers=PackedNumbers(F("wanted"))
         )
         places, are_there = self.places.find(ids_in(packed_bytes(packed["ids"])))
@@ -281,7 +281,7 @@ class _Runs:
             return self._runs(), duration_seconds(timezone.now()), "id"
         if key == "wall_time":
             return self._runs(), wall_seconds(timezone.now()), "id"
-        return self._gathered(), F(key), "run_id"
+        return self._summaries(), F(key), "run_id"
 
     def _runs(self) -> QuerySet[Run]:
         if self._found.is_few:
@@ -293,10 +293,10 @@ class _Runs:
             return self._found.attributes(path)
         return Attribute.objects.filter(project_id=self._found.project_id, path=path)
 
-    def _gathered(self) -> QuerySet[Gathered]:
+    def _summaries(self) -> QuerySet[RunSummary]:
         if self._found.is_few:
-            return self._found.gathered()
-        return Gathered.objects.filter(project_id=self._found.project_id)
+            return self._found.summaries()
+        return RunSummary.objects.filter(project_id=self._found.project_id)
 
 
 def _plain(value: Held) -> GroupValue:

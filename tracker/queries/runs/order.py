@@ -22,7 +22,7 @@ from django.db.models.functions import Left, Lower
 from django.db.models.lookups import IsNull
 
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Gathered, Run
+from tracker.models import Attribute, Run, RunSummary
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries.runs import summaries
 from tracker.queries.runs.column_keys import of_attribute
@@ -95,7 +95,7 @@ def _segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
     if order.path is not None:
         return _by_attribute(order, order.path, found)
     if order.key in summaries.ORDERS:
-        return _by_gathered(order, found)
+        return _by_summary(order, found)
     keys = ORDERS[order.key](now)
     has_value = Q(IsNull(keys[0], False))
     runs = found.runs()
@@ -105,12 +105,12 @@ def _segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
     return segments
 
 
-def _by_gathered(order: RunOrder, found: Found) -> list[Segment]:
+def _by_summary(order: RunOrder, found: Found) -> list[Segment]:
     """Sort by columns of the run summary."""
     columns = summaries.ORDERS[order.key]
     known = Q((f"{columns[0]}__isnull", False))
-    rows = found.gathered().filter(known)
-    with_value = Gathered.objects.filter(known, project_id=found.project_id)
+    rows = found.summaries().filter(known)
+    with_value = RunSummary.objects.filter(known, project_id=found.project_id)
     rest = found.runs().exclude(id__in=with_value.values("run_id"))
     keys = tuple(map(F, columns))
     first = Segment(rows, "run_id", keys, order.is_descending)
@@ -164,7 +164,7 @@ def _looked_up(order: RunOrder, run_id: OuterRef, now: datetime) -> list[Subquer
             keys.append(Left("text", SHORT_CHARACTERS))
         return [_only(rows, key) for key in keys]
     if order.key in summaries.ORDERS:
-        own = Gathered.objects.filter(run_id=run_id)
+        own = RunSummary.objects.filter(run_id=run_id)
         return [_only(own, F(summaries.ORDERS[order.key][0]))]
     return [_only(Run.objects.filter(id=run_id), ORDERS[order.key](now)[0])]
 

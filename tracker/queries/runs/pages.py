@@ -20,7 +20,7 @@ from tracker.queries.runs.segments import Place, places_after, places_from
 # In the time of one check, this many runs can be sorted ...
 SORTED_MEANWHILE = 25
 # ... and this many matching runs collected into a set, which finds all runs at once.
-GATHERED_MEANWHILE = 50
+COLLECTED_MEANWHILE = 50
 # Maximum number of parameters of a statement.
 MAX_LOOKED_UP = 10_000
 # Safety factor, because matching runs are not distributed evenly.
@@ -56,11 +56,11 @@ def places_of_page(found: Found, page: Stretch, planner: Planner) -> list[Place]
 
     first = replace(page, offset=0, limit=length).read(found.everyone)
     looked_up = [place.run_id for place in first]
-    if length * GATHERED_MEANWHILE < found.count:
+    if length * COLLECTED_MEANWHILE < found.count:
         planner.expect_small_sets()
         ids = found.among(looked_up)
     else:
-        ids = found.gathered_among(looked_up)
+        ids = found.among_summaries(looked_up)
     matching = [place for place in first if place.run_id in ids][page.offset :]
     if len(matching) >= page.limit or len(first) < length:
         return matching[: page.limit]

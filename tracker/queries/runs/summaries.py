@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from tracker.models import Gathered
+from tracker.models import RunSummary
 from tracker.queries.runs.columns import each_of
 
 # Percent, hours, and joules.
@@ -26,7 +26,7 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class GatheredNumbers:
+class SummaryNumbers:
     """Numbers of the run summary; None if not measured or unknown."""
 
     gpu: float | None = None
@@ -36,13 +36,13 @@ class GatheredNumbers:
     energy: float | None = None
 
 
-NOTHING_GATHERED = GatheredNumbers()
+NO_NUMBERS = SummaryNumbers()
 
 
-def gathered_numbers(run_ids: Collection[UUID]) -> dict[UUID, GatheredNumbers]:
+def summary_numbers(run_ids: Collection[UUID]) -> dict[UUID, SummaryNumbers]:
     """Return the summaries of these runs, in one statement."""
-    rows = Gathered.objects.filter(run_id__in=each_of(run_ids))
+    rows = RunSummary.objects.filter(run_id__in=each_of(run_ids))
     return {
-        run_id: GatheredNumbers(*numbers)
+        run_id: SummaryNumbers(*numbers)
         for run_id, *numbers in rows.values_list("run_id", *NUMBERS)
     }

@@ -28,10 +28,10 @@ from tracker.queries.runs.order import RunOrder
 from tracker.queries.runs.pages import Stretch, places_of_page
 from tracker.queries.runs.planner import planner
 from tracker.queries.runs.summaries import (
-    NOTHING_GATHERED,
+    NO_NUMBERS,
     NUMBERS,
-    GatheredNumbers,
-    gathered_numbers,
+    SummaryNumbers,
+    summary_numbers,
 )
 from tracker.queries.runs.verdicts import Verdict, verdicts
 
@@ -64,7 +64,7 @@ class RunRow:
     tags: list[str]
     main_finding: MainFinding | None
     verdict: Verdict | None  # None if there is a main finding
-    numbers: GatheredNumbers
+    numbers: SummaryNumbers
     cells: list[Cell]  # one per requested column; None if it is not an attribute
 
 
@@ -160,7 +160,7 @@ def _rows(run_ids: list[UUID], keys: Sequence[str]) -> list[RunRow]:
     )
     runs = {run.id: run for run in found}
     # Each source costs a statement; a page of metrics needs none but the cells.
-    numbers = {} if set(keys).isdisjoint(NUMBERS) else gathered_numbers(run_ids)
+    numbers = {} if set(keys).isdisjoint(NUMBERS) else summary_numbers(run_ids)
     stages = _stages(run_ids) if "stages" in keys else {}
     tags = TAGS_COLUMN if "tags" in keys else None
     cells = read_cells(run_ids, [*map(of_attribute, keys), tags])
@@ -184,7 +184,7 @@ def _rows(run_ids: list[UUID], keys: Sequence[str]) -> list[RunRow]:
             tags=_texts(cells[run.id].pop()),
             main_finding=findings.get(run.id),
             verdict=without.get(run.id),
-            numbers=numbers.get(run.id, NOTHING_GATHERED),
+            numbers=numbers.get(run.id, NO_NUMBERS),
             cells=cells[run.id],
         )
         for run in (runs[run_id] for run_id in run_ids if run_id in runs)

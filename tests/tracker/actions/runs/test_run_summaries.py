@@ -28,7 +28,7 @@ from tracker.actions.runs.tags import change_tags
 from tracker.actor import Actor
 from tracker.integrity.repair import repair
 from tracker.integrity.run import RunWalk, Seen
-from tracker.models import Finding, Gathered, Run
+from tracker.models import Finding, Run, RunSummary
 from tracker.queries.diagnoses.diagnoses import main_findings
 from tracker.queries.runs.filter.filters import RunFilter
 from tracker.queries.runs.order import read_order
@@ -43,8 +43,8 @@ CORES = "monitoring/train/facts/effective_cores"
 CORES_OF_ANOTHER_RANK = "monitoring/train/rank-7/facts/effective_cores"
 
 
-def gathered(run) -> Gathered:
-    return Gathered.objects.get(run=run)
+def summary_of(run) -> RunSummary:
+    return RunSummary.objects.get(run=run)
 
 
 def in_order(project, *sorts) -> list[str]:
@@ -59,31 +59,31 @@ def test_hardware_is_known_with_the_points_that_say_it(project):
     write_values(run, {CORES: 4.0})
     for path, values in ((GPU, [20.0, 40.0]), (BUSY, [1.0, 3.0])):
         write_series(run, path, values)
-    assert (gathered(run).gpu, gathered(run).cpu) == (None, None)
+    assert (summary_of(run).gpu, summary_of(run).cpu) == (None, None)
 
     compact_run(run.id)
-    assert (gathered(run).gpu, gathered(run).cpu) == (30, 50)
+    assert (summary_of(run).gpu, summary_of(run).cpu) == (30, 50)
 
     write_series(run, GPU, [90.0], steps=[2])
     compact_run(run.id)
-    assert (gathered(run).gpu, gathered(run).cpu) == (50, 50)
+    assert (summary_of(run).gpu, summary_of(run).cpu) == (50, 50)
 
 
 def test_cores_that_are_said_late_count(project):
     run = make_run(project)
     write_series(run, BUSY, [2.0])
     compact_run(run.id)
-    assert gathered(run).cpu is None
+    assert summary_of(run).cpu is None
 
     write_values(run, {CORES: 8})
 
-    assert gathered(run).cpu == 25
+    assert summary_of(run).cpu == 25
 
 
 def test_a_diagnosis_says_what_its_ledgers_and_findings_do(project):
     run = make_sample_run(project, has_gpu=True)
 
-    row = gathered(run)
+    row = summary_of(run)
 
     assert row.finding == main_findings([run.id])[run.id].title
     assert row.stages == 3
@@ -98,10 +98,10 @@ def test_a_dismissed_finding_is_nobodys_main_one_until_it_is_back(project, membe
     largest = Finding.objects.get(title="Large")
 
     dismiss(run, largest.pk, Actor(member.user_id), "known")
-    assert (gathered(run).finding, gathered(run).severity) == ("Small", 0)
+    assert (summary_of(run).finding, summary_of(run).severity) == ("Small", 0)
 
     bring_back(run, largest.pk)
-    assert (gathered(run).finding, gathered(run).severity) == ("Large", 2)
+    assert (summary_of(run).finding, summary_of(run).severity) == ("Large", 2)
 
 
 def test_tags_are_sorted_by_whoever_gave_them(project):
@@ -116,7 +116,7 @@ def test_tags_are_sorted_by_whoever_gave_them(project):
 
     write_values(third, {"tags": []})
     change_tags(project, [first.id], remove=["m"])
-    assert gathered(first).tags == gathered(third).tags == []
+    assert summary_of(first).tags == summary_of(third).tags == []
 
 
 def test_a_run_says_how_many_stages_it_has_from_their_first_message_on(project):
@@ -144,7 +144,7 @@ def test_a_project_s_runs_are_not_those_of_others(project, member):
 
 def test_gathering_takes_as_many_statements_for_many_runs(project):
     runs = [make_run(project, f"r{number}").id for number in range(5)]
-    Gathered.objects.all().delete()
+    RunSummary.objects.all().delete()
 
     def statements(run_ids) -> int:
         with CaptureQueriesContext(connection) as queries:
@@ -161,32 +161,32 @@ def test_gathering_takes_as_many_statements_for_many_runs(project):
 
 def test_what_says_something_else_is_named_and_made_right(project):
     run = make_sample_run(project)
-    Gathered.objects.filter(run=run).update(finding="Nothing", stages=7, gpu=3.0)
+    RunSummary.objects.filter(run=run).update(finding="Nothing", stages=7, gpu=3.0)
 
     def problems() -> list:
         return list(RunWalk(Run.objects.get(id=run.id), Seen()).problems())
 
     (problem,) = problems()
-    assert problem.code == "run-gathered"
+    assert problem.code == "run-summary"
     assert repair(problem)
     assert problems() == []
     assert not repair(problem)
 
 
-def test_a_run_that_is_gone_is_not_gathered(project):
+def test_a_deleted_run_gets_no_summary(project):
     run = make_run(project)
     run_id = run.id
-    Gathered.objects.all().delete()
+    RunSummary.objects.all().delete()
     Run.objects.filter(id=run_id).delete()
 
     gather_everything([run_id])
 
-    assert not Gathered.objects.exists()
+    assert not RunSummary.objects.exists()
 
 
-def test_every_column_is_gathered_from_somewhere():
+def test_every_column_has_a_source():
     said = {column for source in EVERY_SOURCE for column in source.columns}
-    has = {field.name for field in Gathered._meta.fields}
+    has = {field.name for field in RunSummary._meta.fields}
 
     assert has - said == {"id", "run", "project", "created_at"}
 
@@ -200,4 +200,4 @@ def test_other_values_gather_nothing(project, path):
     with CaptureQueriesContext(connection) as queries:
         process.send([set_message(path, 8.0)])
 
-    assert not [query for query in queries if "tracker_gathered" in query["sql"]]
+    assert not [query for query in queries if "tracker_runsummary" in query["sql"]]

@@ -27,7 +27,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.lookups import IsNull
 from django.utils import timezone
 
-from tracker.models import Attribute, Gathered, Kind, Run
+from tracker.models import Attribute, Kind, Run, RunSummary
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries.diagnoses.time_breakdowns import JOULES_OF_A_KILOWATT_HOUR
 from tracker.queries.run.namespaces import TAGS_PATH
@@ -96,9 +96,9 @@ def of_runs_where(tree: Tree, project_id: int, path: str | None = None) -> Q:
     return Conditions(project_id, of_run="run_id", path=path).of(tree)
 
 
-def gathered_where(tree: Tree, project_id: int) -> Q:
+def summary_where(tree: Tree, project_id: int) -> Q:
     """Return the condition on run summaries."""
-    return Conditions(project_id, of_run="run_id", is_gathered=True).of(tree)
+    return Conditions(project_id, of_run="run_id", is_summary=True).of(tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Conditions:
     of_run: str
     path: str | None = None
     # Whether the rows are run summaries.
-    is_gathered: bool = False
+    is_summary: bool = False
     are_few: bool = False
 
     def of(self, tree: Tree) -> Q:
@@ -123,16 +123,16 @@ class Conditions:
                 return Q(*(self.of(part) for part in parts), _connector=Q.OR)
             case Negation(part=part):
                 # Negate sets of runs, not the row, because NULL in a row is not false.
-                return ~replace(self, path=None, is_gathered=False).of(part)
+                return ~replace(self, path=None, is_summary=False).of(part)
         return self._of_one(tree)
 
     def _of_one(self, condition: Condition) -> Q:
-        known = gathered_condition(condition)
+        known = summary_condition(condition)
         if known is not None:
-            if self.is_gathered:
+            if self.is_summary:
                 return known
-            told = Gathered.objects.filter(known, project_id=self.project_id)
-            return self._among(told, "run_id")
+            rows = RunSummary.objects.filter(known, project_id=self.project_id)
+            return self._among(rows, "run_id")
         if isinstance(condition, Computed):
             return self._among(computed_rows(condition, self.project_id), "run_id")
         if is_of_run(condition):
@@ -166,7 +166,7 @@ def leading_path(tree: Tree) -> str | None:
     None if the query requires no such attribute, or needs several index ranges for it.
     """
     for part in _parts(tree):
-        if isinstance(part, Computed) or gathered_condition(part) is not None:
+        if isinstance(part, Computed) or summary_condition(part) is not None:
             continue
         if not is_of_run(part):
             path, wanted = _attribute_condition(part)
@@ -175,9 +175,9 @@ def leading_path(tree: Tree) -> str | None:
     return None
 
 
-def is_led_by_gathered(tree: Tree) -> bool:
+def is_led_by_summary(tree: Tree) -> bool:
     """Return whether the query requires something of the run summary."""
-    return any(gathered_condition(part) is not None for part in _parts(tree))
+    return any(summary_condition(part) is not None for part in _parts(tree))
 
 
 def _parts(tree: Tree) -> list[Condition]:
@@ -216,12 +216,12 @@ def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Any]]:
         case Likeness(operand=AttributeField(path=name), text=text) if (
             name == TAGS_PATH
         ):
-            told = Gathered.objects.filter(project_id=project_id, tags__isnull=False)
-            found[-1] = told.filter(any_item_holds("tags", text))
+            rows = RunSummary.objects.filter(project_id=project_id, tags__isnull=False)
+            found[-1] = rows.filter(any_item_holds("tags", text))
     return found
 
 
-def gathered_condition(condition: Condition) -> Q | None:
+def summary_condition(condition: Condition) -> Q | None:
     """Return the condition on the run summary, if it is one."""
     match condition:
         case Membership(path=path, item=item) if path == TAGS_PATH:

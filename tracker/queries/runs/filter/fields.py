@@ -16,10 +16,10 @@ from tracker.queries.diagnoses.time_breakdowns import JOULES_OF_A_KILOWATT_HOUR
 from tracker.queries.runs.column_keys import NUMBERS_OF_RUN
 from tracker.queries.runs.columns import each_of, run_seconds, run_wall_seconds
 from tracker.queries.runs.summaries import (
-    NOTHING_GATHERED,
+    NO_NUMBERS,
     NUMBERS,
-    GatheredNumbers,
-    gathered_numbers,
+    SummaryNumbers,
+    summary_numbers,
 )
 
 MADE_BY = "made_by"
@@ -34,13 +34,13 @@ def field_values(
 ) -> dict[str, list[FieldValue]]:
     """Return the values of each field, in the order of the runs."""
     ids = [run.id for run in runs]
-    is_gathered = not set(NUMBERS).isdisjoint(fields)
-    numbers = gathered_numbers(ids) if is_gathered else {}
+    is_summary = not set(NUMBERS).isdisjoint(fields)
+    numbers = summary_numbers(ids) if is_summary else {}
     findings = main_findings(ids) if "finding" in fields else {}
     makers = _makers(ids) if MADE_BY in fields else {}
 
-    def of(run: Run) -> GatheredNumbers:
-        return numbers.get(run.id, NOTHING_GATHERED)
+    def of(run: Run) -> SummaryNumbers:
+        return numbers.get(run.id, NO_NUMBERS)
 
     known: dict[str, Callable[[Run], FieldValue]] = {
         "duration": run_seconds,

@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Gathered, Run, State
+from tracker.models import Attribute, Run, RunSummary, State
 from tracker.patterns import BadPattern, matcher
 from tracker.queries.run.namespaces import TAGS_PATH
 from tracker.queries.run_query.parser import parse
@@ -32,11 +32,11 @@ from tracker.queries.runs.columns import each_of
 from tracker.queries.runs.counts import run_count
 from tracker.queries.runs.filter.conditions import (
     each_run_where,
-    gathered_where,
-    is_led_by_gathered,
+    is_led_by_summary,
     leading_path,
     of_runs_where,
     runs_where,
+    summary_where,
 )
 from tracker.queries.runs.packed import PackedIds, packed_bytes, uuids_in
 from tracker.texts import is_storable
@@ -46,7 +46,7 @@ TEXT_MAX_LENGTH = 1_024
 FEW = 1_000
 
 # Models with a run id.
-OfRun = TypeVar("OfRun", Attribute, Gathered)
+OfRun = TypeVar("OfRun", Attribute, RunSummary)
 
 
 class InvalidQuery(InvalidInput):
@@ -150,7 +150,7 @@ class Found:
             runs = runs.filter(each_run_where(self.tree, self.project_id))
         return set(runs.values_list("id", flat=True))
 
-    def gathered_among(self, run_ids: Collection[UUID]) -> set[UUID]:
+    def among_summaries(self, run_ids: Collection[UUID]) -> set[UUID]:
         """Return the same for many runs, by computing the whole matching set."""
         ids = self._ids()
         [column] = ids.query.values_select
@@ -174,11 +174,11 @@ class Found:
             return rows.filter(run_id__in=each_of(self._few))
         return self._matching(rows.filter(project_id=self.project_id), path)
 
-    def gathered(self) -> QuerySet[Gathered]:
+    def summaries(self) -> QuerySet[RunSummary]:
         """Return the summaries of the runs."""
         if self._few is not None:
-            return Gathered.objects.filter(run_id__in=each_of(self._few))
-        return self._matching(Gathered.objects.filter(project_id=self.project_id))
+            return RunSummary.objects.filter(run_id__in=each_of(self._few))
+        return self._matching(RunSummary.objects.filter(project_id=self.project_id))
 
     @cached_property
     def packed_ids(self) -> bytes:
@@ -206,8 +206,8 @@ class Found:
         """Return the runs' ids, through an attribute that all of them have if possible."""
         assert self.tree is not None
         path = leading_path(self.tree)
-        if path is None and is_led_by_gathered(self.tree):
-            known = Gathered.objects.filter(project_id=self.project_id)
+        if path is None and is_led_by_summary(self.tree):
+            known = RunSummary.objects.filter(project_id=self.project_id)
             return self._matching(known).values_list("run_id", flat=True)
         if path is None:
             found = self._shown().filter(runs_where(self.tree, self.project_id))
@@ -223,8 +223,8 @@ class Found:
         rows = rows.exclude(run_id__in=trashed.values("id"))
         if self.tree is None:
             return rows
-        if rows.model is Gathered:
-            return rows.filter(gathered_where(self.tree, self.project_id))
+        if rows.model is RunSummary:
+            return rows.filter(summary_where(self.tree, self.project_id))
         return rows.filter(of_runs_where(self.tree, self.project_id, path))
 
     def _shown(self) -> QuerySet[Run]:
