@@ -72,14 +72,9 @@ def read_body(
     sender: Hashable,
     sent_bytes: int,
     unpacked_bytes: int,
-    regular: Hashable = None,
     aside: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> bytes:
-    """Return the decompressed body.
-
-    `regular` identifies a client that sends many bodies in a row. The caller holds
-    `aside` while it waits for a slow body.
-    """
+    """Return the decompressed body; the caller holds `aside` while it is slow."""
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
     if encoding not in UNPACK:
         raise UnsupportedMedia("Content-Encoding", "zstd, gzip or absent")
@@ -89,14 +84,12 @@ def read_body(
     if not length:
         return b""
     try:
-        body = _batches.read(request, length, sender, regular=regular, aside=aside)
+        body = _batches.read(request, length, sender, aside=aside)
     except (OSError, UnreadablePostError) as error:
         raise MalformedBatch("The body ended before its declared length.") from error
     if len(body) != length:
         raise MalformedBatch("The body is not as long as was declared.")
-    return UNPACK[encoding](
-        body if isinstance(body, bytes) else bytes(body), unpacked_bytes
-    )
+    return UNPACK[encoding](bytes(body), unpacked_bytes)
 
 
 def declared_length(request: HttpRequest) -> int:

@@ -3,8 +3,7 @@
 granian's read call blocks until the requested bytes have arrived; it has no timeout and
 cannot be interrupted. A separate thread makes the call while the request thread watches
 the clock. A response sent before the call returns must stay open until it does
-(`Lingering`). Bodies from clients that always send at once are read without a second
-thread (`tracker/server/fast_clients.py`).
+(`Lingering`).
 
 A body that has not arrived within 0.25 s is slow. Slow bodies have their own slots,
 limited per sender, so that they cannot block quick ones.
@@ -25,7 +24,6 @@ from django.http import HttpRequest
 from tracker.errors import TooSlow, Unavailable
 from tracker.server import body_timeouts
 from tracker.server.body_timeouts import Places, Stream, as_it_comes, deserved_seconds
-from tracker.server.fast_clients import FastClients, ReadingHere
 from tracker.server.processes import ABANDONED_AT_ONCE
 from tracker.server.statements import database
 
@@ -104,7 +102,6 @@ class Arrivals:
     def __init__(self, quick: Places, slow: Places, *, wait_seconds: float) -> None:
         self._quick, self._slow = quick, slow
         self._wait_seconds = wait_seconds
-        self._regulars = FastClients()
 
     def read(
         self,
@@ -112,34 +109,10 @@ class Arrivals:
         size: int,
         sender: Hashable,
         *,
-        regular: Hashable = None,
         aside: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> bytes | bytearray:
-        """Return up to `size` bytes of a body; hold `aside` while it is slow.
-
-        `regular` identifies a client that sends many bodies in a row, if any.
-        """
-        self._take_quick_place(sender)
-        began, was_quick = time.monotonic(), False
-        try:
-            if self._regulars.know(regular):
-                others = self._slow, _abandoned
-                here = ReadingHere(sender, self._quick, others, aside)
-                body: bytes | bytearray = here.read(request, size)
-            else:
-                body = self._read_apart(request, size, sender, aside)
-            was_quick = time.monotonic() - began < body_timeouts.QUICK_SECONDS
-            return body
-        finally:
-            self._regulars.note(regular, was_quick=was_quick)
-
-    def _read_apart(
-        self,
-        request: HttpRequest,
-        size: int,
-        sender: Hashable,
-        aside: Callable[[], AbstractContextManager[None]],
     ) -> bytearray:
+        """Return up to `size` bytes of a body; hold `aside` while it is slow."""
+        self._take_quick_place(sender)
         places = self._quick
         reading = begun(request, size)
         try:
