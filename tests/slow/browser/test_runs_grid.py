@@ -15,7 +15,7 @@ from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE, address_now, wait_until
 from tests.slow.browser.many_runs import add_runs
 from tracker.actions.runs import many_runs
-from tracker.models import Attribute, Run, State
+from tracker.models import Attribute, Fork, Run, State
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -393,6 +393,20 @@ def test_arrows_open_and_close_a_run_with_children(open_runs, family):
     grid.press("ArrowRight")
     grid.press("ArrowRight")
     expect(search.locator("[aria-colindex='2'].is-active")).to_be_visible()
+
+
+def test_a_fork_links_to_the_run_that_it_continues(open_runs, project):
+    base, other = make_run(project, "base"), make_run(project, "lower-rate")
+    Fork.objects.create(run=other, source=base, step=40)
+
+    page = open_runs()
+    link = row_of(page, "lower-rate").get_by_role(
+        "link", name="Forked from base at step 40"
+    )
+    expect(link).to_have_text("base")
+    link.click()
+
+    expect(page).to_have_url(re.compile(f"/runs/{base.id}/"))
 
 
 def test_a_filter_finds_children_and_names_their_parents(open_runs, family):

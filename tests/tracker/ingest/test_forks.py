@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -26,9 +27,11 @@ from tracker.actions.runs.forks import copy_series
 from tracker.actions.runs.moves import move_run
 from tracker.actions.runs.purging import purge_run
 from tracker.actor import Grant, Part, actor_of_link
+from tracker.ingest.limits import LIMITS
 from tracker.ingest.write import store_batch
 from tracker.models import Attribute, File, Fork, Run, State, Work, WorkKind
 from tracker.queries.run.family import fork_point_of
+from tracker.queries.runs.filter.filters import Found, RunFilter, read_query
 from tracker.queries.series.series import read_line, read_many_points, read_points
 from tracker.records.store import read_parts
 from tracker.series.compaction import compact_run
@@ -265,6 +268,55 @@ def test_a_fork_in_another_project_still_links_to_its_source(member, source):
     move_run(Run.objects.get(id=run.id), target, AuditContext(member.user_id))
 
     assert fork_point_of(run, actor_of(member)).run.id == source.id
+
+
+def found(project, query):
+    runs = Found(project.id, RunFilter(query=read_query(query))).runs()
+    return set(runs.values_list("name", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("forked_from = a", {"b"}),
+        ("forked_from != a", {"c"}),
+        ('forked_from ~ "B"', {"c"}),
+        ("exists forked_from", {"b", "c"}),
+        ("not exists forked_from", {"a"}),
+        ("not forked_from = a", {"a", "c"}),
+        ("exists train/loss and not forked_from = b", {"a", "b"}),
+    ],
+)
+def test_queries_find_forks(member, project, source, query, names):
+    copied(member)
+    copied(member, name="c", of="b", step=1.0)
+
+    assert found(project, query) == names
+
+
+def test_a_fork_of_a_run_in_the_trash_or_elsewhere_is_found_as_none(
+    member, project, source
+):
+    copied(member)
+    Run.objects.filter(id=source.id).update(trashed_at=datetime.now(UTC))
+    assert found(project, "not exists forked_from") == {"b"}
+
+    other = make_project(member, "other")
+    Run.objects.filter(id=source.id).update(trashed_at=None, project=other)
+    assert found(project, "not exists forked_from") == {"b"}
+
+
+def test_copied_series_count_towards_the_attributes_of_a_run(
+    member, source, monkeypatch
+):
+    write_series(source, "val/loss", [7.0])
+    copied(member)
+    monkeypatch.setattr("tracker.ingest.pipeline.LIMITS", replace(LIMITS, attributes=3))
+
+    points = [points_message(path, [1.0], steps=[3]) for path in (LOSS, "a", "b")]
+    _, receipt = fork(member, messages=points)
+
+    assert [refusal.code for refusal in receipt.refused] == ["too_many_attributes"]
 
 
 def test_a_share_link_of_a_fork_does_not_name_its_source(member, source):

@@ -37,7 +37,7 @@ from tracker.queries.run_query.tree import (
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
 TEXTS, MOMENTS, SPANS = (
-    ("name", "state", "finding", "made_by", "parent"),
+    ("name", "state", "finding", "made_by", "parent", "forked_from"),
     ("created", "started", "ended"),
     ("duration", "wall_time"),
 )

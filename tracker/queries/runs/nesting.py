@@ -1,20 +1,29 @@
-"""Parents and children in the runs table.
+"""Parents, children and sources of forks in the runs table.
 
-A child of a run in the trash counts as a run without a parent.
+A child of a run in the trash counts as a run without a parent, a fork of one as no fork.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Count, F
 
-from tracker.models import Run
+from tracker.models import Fork, Run
 from tracker.queries.run_query.tree import ChildOf, Known, Negation, RunField, Tree
 from tracker.queries.runs.columns import each_of
 
 TOP_LEVEL: Tree = Negation(Known(RunField("parent")))
+
+
+class ForkSource(NamedTuple):
+    """The run that another one continues after a step."""
+
+    id: UUID
+    name: str
+    step: float
 
 
 def level_below(parent: UUID | None) -> Tree:
@@ -44,3 +53,11 @@ def parent_names(run_ids: Sequence[UUID]) -> dict[UUID, str]:
     children = Run.objects.filter(id__in=each_of(run_ids), parent__isnull=False)
     shown = children.filter(parent__trashed_at=None)
     return dict(shown.values_list("id", "parent__name"))
+
+
+def fork_sources(run_ids: Sequence[UUID]) -> dict[UUID, ForkSource]:
+    """Return the sources of forks in the same project and outside the trash."""
+    forks = Fork.objects.filter(run__in=each_of(run_ids), source__trashed_at=None)
+    shown = forks.filter(source__project=F("run__project"))
+    rows = shown.values_list("run", "source", "source__name", "step")
+    return {run: ForkSource(*source) for run, *source in rows}

@@ -25,6 +25,7 @@ from tracker.queries.runs.filter.filters import InvalidPattern, InvalidQuery
 from tracker.queries.runs.groups import GROUPS_SHOWN, RunGroup, RunGroups, run_groups
 from tracker.queries.runs.nesting import (
     child_counts,
+    fork_sources,
     has_children,
     level_below,
     parent_names,
@@ -149,6 +150,8 @@ def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Js
             _note(shown, "children", child_counts(project_id, ids))
         else:
             _note(shown, "parent", parent_names(ids))
+    above = [_row(row, keys, url) for row in top]
+    _note([*shown, *above], "fork", _forks([*page.rows, *top], url))
     return {
         "offset": offset,
         "total": page.total,
@@ -157,7 +160,7 @@ def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Js
         "family": is_family,
         "nested": is_nested,
         "rows": shown,
-        "top": [_row(row, keys, url) for row in top],
+        "top": above,
     }
 
 
@@ -168,6 +171,17 @@ def _note(rows: Sequence[Json], name: str, values: Mapping[UUID, Any]) -> None:
     for row in rows:
         if row["id"] in found:
             row[name] = found[row["id"]]
+
+
+def _forks(rows: Sequence[RunRow], url: str) -> dict[UUID, Json]:
+    return {
+        run_id: {
+            "name": source.name,
+            "url": url.format(source.id),
+            "step": source.step,
+        }
+        for run_id, source in fork_sources([row.id for row in rows]).items()
+    }
 
 
 def kind_of(key: str) -> str:

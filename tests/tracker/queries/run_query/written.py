@@ -40,7 +40,8 @@ plain_fields = st.builds(AttributeField, paths)
 numbers = st.floats(allow_nan=False)
 run_fields = st.sampled_from(RUN_FIELDS).map(RunField)
 run_numbers = st.sampled_from(sorted(UNITS)).map(RunField)
-run_texts = st.sampled_from(("name", "finding", "made_by", "parent")).map(RunField)
+TEXTS = ("name", "finding", "made_by", "parent", "forked_from")
+run_texts = st.sampled_from(TEXTS).map(RunField)
 
 
 def computed(fields):

@@ -23,7 +23,7 @@ from tests.builders import (
 )
 from tests.web.every_page import make_finding
 from tests.web.sample_run import settle
-from tracker.models import Role, Run
+from tracker.models import Fork, Role, Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -405,6 +405,32 @@ def test_children_of_a_run_in_the_trash_have_no_parent(signed_in, address, famil
 
     assert shown(signed_in, address) == [("first", None, None), ("second", None, None)]
     assert shown(signed_in, address, parent=family.id) == []
+
+
+def test_forks_link_to_their_source(signed_in, address, project):
+    source, other = make_run(project, "base"), make_run(project, "fork")
+    Fork.objects.create(run=other, source=source, step=40.0)
+
+    found = {row["name"]: row.get("fork") for row in rows(signed_in, address)}
+
+    link = {"name": "base", "url": f"/runs/{source.id}/", "step": 40.0}
+    assert found == {"base": None, "fork": link}
+    block = signed_in.get(f"{address}runs.json", {"top": str(other.id)}).json()
+    assert [row["fork"] for row in block["top"]] == [link]
+
+
+def test_the_source_of_a_fork_in_the_trash_or_elsewhere_is_not_named(
+    signed_in, address, project, member
+):
+    source, other = make_run(project, "base"), make_run(project, "fork")
+    Fork.objects.create(run=other, source=source, step=40.0)
+    elsewhere = make_project(member, "elsewhere")
+
+    for change in ({"trashed_at": timezone.now()}, {"project": elsewhere}):
+        Run.objects.filter(id=source.id).update(trashed_at=None)
+        Run.objects.filter(id=source.id).update(**change)
+        found = rows(signed_in, address)
+        assert [row.get("fork") for row in found] == [None]
 
 
 def test_a_family_costs_the_same_for_many_runs(

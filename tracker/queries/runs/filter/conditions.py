@@ -63,12 +63,15 @@ from tracker.queries.runs.filter.arithmetic import computed_rows
 from tracker.queries.runs.filter.comparisons import SUMMARY_COLUMNS, compared_with
 from tracker.queries.runs.filter.name_patterns import name_matches
 
+# As in the rows of the table: a source in another project or in the trash is not named.
+FORK_SHOWN = Q(fork__source__trashed_at=None, fork__source__project=F("project"))
 RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "name": lambda: F("name"),
     "state": lambda: F("state"),
     "made_by": lambda: F("made_by__username"),
     # The children of a run in the trash have no parent.
     "parent": lambda: Case(When(parent__trashed_at=None, then=F("parent__name"))),
+    "forked_from": lambda: Case(When(FORK_SHOWN, then=F("fork__source__name"))),
     "created": lambda: F("created_at"),
     "started": lambda: F("started_at"),
     "ended": lambda: F("ended_at"),
@@ -272,6 +275,8 @@ def _run_text_holds(name: str, text: str) -> Q:
         case "parent":
             shown = Q(parent__isnull=False, parent__trashed_at=None)
             return holds("parent__name", text) & shown
+        case "forked_from":
+            return holds("fork__source__name", text) & FORK_SHOWN
     return holds("name", text)
 
 

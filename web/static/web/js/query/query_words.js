@@ -11,7 +11,7 @@ const UNITS = {
   gpu_hours: gettext("hours"),
   energy: gettext("kilowatt-hours"),
 }
-export const FIELDS = ["name", "state", "finding", "made_by", "parent", "created", "started", "ended", "duration", "wall_time", ...Object.keys(UNITS)]
+export const FIELDS = ["name", "state", "finding", "made_by", "parent", "forked_from", "created", "started", "ended", "duration", "wall_time", ...Object.keys(UNITS)]
 const KEYWORDS = new Set(["and", "or", "not", "contains", "exists", "is", "nan"])
 
 export function isKeyword(word) {

@@ -38,6 +38,20 @@ export function fillNest(drawn, row, nest, isNarrow = false) {
   parent.title = row?.parent ?? ""
 }
 
+// Links a forked run to the run that it continues; `parts` are those of its name.
+export function fillFork(link, fork, parts = []) {
+  link.hidden = !fork
+  if (!fork) {
+    link.removeAttribute("href")
+    return link.replaceChildren()
+  }
+  const name = createElement("span", "runs-grid__source cut")
+  name.append(...parts)
+  link.href = fork.url
+  link.title = link.ariaLabel = gettext("Forked from %(run)s at step %(step)s", { run: fork.name, step: number(fork.step) })
+  link.replaceChildren(icon("git-fork"), name)
+}
+
 export function fillNumbers(cell, numbers, shown, column) {
   if (numbers?.isLeftOut) return fillText(cell, "–", gettext("Of so many runs, only the first columns have numbers. Move this one to the left, or filter for fewer runs."))
   if (!numbers?.count) return fillText(cell, "")

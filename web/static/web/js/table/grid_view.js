@@ -2,7 +2,7 @@
 // depends on the window height only.
 import { GridKeys } from "./grid_keys.js"
 import { icon } from "../core/elements.js"
-import { cellClass, fillDifference, fillNest, fillNumbers, groupLabel, headCell, hiddenText, createElement } from "./grid_parts.js"
+import { cellClass, fillDifference, fillFork, fillNest, fillNumbers, groupLabel, headCell, hiddenText, createElement } from "./grid_parts.js"
 import { HeadPointer } from "./column_drag.js"
 import { MIN_WIDTH, MAX_WIDTH, columnsFor, stateSign, texts } from "./run_columns.js"
 import { RunNames, nameParts } from "../core/run_names.js"
@@ -22,8 +22,8 @@ const NAME_END_ON_PHONE = 6
 const PHONE = window.matchMedia("(max-width: 760px)")
 
 export class GridView {
-  // One entry per row element: { element, name, mark, fold, parent, sign, link, kids, eye, dot,
-  // pin, group, cells, position, row, place }.
+  // One entry per row element: { element, name, mark, fold, parent, sign, link, fork, kids, eye,
+  // dot, pin, group, cells, position, row, place }.
   #drawn = [] // recycled
   #onTop = []
 
@@ -125,9 +125,9 @@ export class GridView {
       ? []
       : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
-    this.names = new RunNames(rows.flatMap(({ name, parent }) => [name, parent ?? name]))
+    this.names = new RunNames(rows.flatMap(({ name, parent, fork }) => [name, parent ?? name, fork?.name ?? name]))
     const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
-    const signs = this.rows.isNested || rows.some(({ parent }) => parent) ? NEST_SIGNS : 0
+    const signs = this.rows.isNested || rows.some(({ parent, fork }) => parent || fork) ? NEST_SIGNS : 0
     const width = Math.min(MAX_NAME_WIDTH, Math.max(MIN_NAME_WIDTH, longest * NAME_CHARACTER + NAME_SIGNS)) + signs
     this.element.style.setProperty("--names", `${width}px`)
     this.#setWidths()
@@ -217,13 +217,16 @@ export class GridView {
     const kids = createElement("span", "runs-grid__kids")
     const link = createElement("a", "runs-grid__link cut")
     link.tabIndex = -1
+    const fork = createElement("a", "runs-grid__fork")
+    fork.tabIndex = -1
+    fork.hidden = true
     const group = createElement("span", "runs-grid__group")
     const eye = createElement("span", "runs-grid__eye")
     const dot = createElement("span", "runs-grid__dot")
     dot.title = gettext("Color")
     const pin = createElement("span", "runs-grid__pin")
     pin.append(icon("pin"))
-    name.append(mark, group, fold, sign, parent, link, kids, pin, eye, dot)
+    name.append(mark, group, fold, sign, parent, link, fork, kids, pin, eye, dot)
     const cells = this.columns.map((column) => {
       const cell = createElement("div", cellClass("runs-grid__cell", column), "gridcell")
       if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
@@ -232,7 +235,7 @@ export class GridView {
     for (const [i, cell] of [name, ...cells].entries()) cell.setAttribute("aria-colindex", i + 1)
     element.append(name, ...cells)
     this.canvas.append(element)
-    return { element, name, mark, fold, sign, parent, link, kids, eye, dot, pin, group, cells }
+    return { element, name, mark, fold, sign, parent, link, fork, kids, eye, dot, pin, group, cells }
   }
 
   #place(drawn, position) {
@@ -264,6 +267,7 @@ export class GridView {
         column.fill(drawn.cells[i], row.values[column.place], row, now, column)
         if (reference && row.id !== reference.id) fillDifference(drawn.cells[i], column, row, reference)
       })
+      fillFork(drawn.fork, row?.fork, nameParts(this.names, row?.fork?.name ?? ""))
       this.#fillPin(drawn, row)
       drawn.place = undefined
     } else if (row?.state === "running") {
@@ -292,6 +296,7 @@ export class GridView {
     this.#asGroup(drawn, version)
     drawn.element.classList.remove("runs-grid__row--waiting")
     fillNest(drawn, null, null)
+    fillFork(drawn.fork, null)
     drawn.element.setAttribute("aria-expanded", String(isOpen))
     drawn.element.setAttribute("aria-selected", String(isMatching))
     drawn.element.classList.remove("runs-grid__row--unseen")
