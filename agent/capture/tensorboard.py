@@ -18,6 +18,7 @@ from seamark.importers.tensorboard import (
     Bins,
     Damaged,
     Event,
+    Hyperparameters,
     Picture,
     Value,
     read_event,
@@ -35,14 +36,14 @@ _MAX_SEARCH_SECONDS = 30.0
 # The thread rests this many times as long as it worked: 5 % of one core at most.
 _REST_FACTOR = 19
 _READ_BYTES = 256 << 10  # in one turn
-_MAX_RECORD_BYTES = 32 << 20
+MAX_RECORD_BYTES = 32 << 20
 _MARK = "tfevents"
 _MAX_FOLDERS = 1_000
 _MAX_DEPTH = 6
 _MAX_FILES = 1_000
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
 # Writers of one job: their names tell their series apart.
-_SPLITS = frozenset({"train", "val", "valid", "validation", "eval", "test"})
+SPLITS = frozenset({"train", "val", "valid", "validation", "eval", "test"})
 _SIGNATURES = ((b"GIF8", "image/gif"), (b"\xff\xd8\xff", "image/jpeg"))
 
 # Files that a run of this process follows: two runs in a row do not share one.
@@ -112,12 +113,14 @@ class TensorBoardFiles:
 
     def _found(self) -> Iterator[Path]:
         if self._folder is not None:
-            yield from (path for path in _below(self._folder) if self._is_new(path))
+            yield from (
+                path for path in event_files_below(self._folder) if self._is_new(path)
+            )
             return
         yield from _open_files(self._process)
         # Writers without TensorFlow open their file for each write.
         mark = f".{self._process}."
-        for path in _below(Path.cwd()):
+        for path in event_files_below(Path.cwd()):
             if mark in path.name and self._is_new(path):
                 yield path
 
@@ -130,7 +133,7 @@ class TensorBoardFiles:
     def _prefix(self, folder: Path) -> str:
         """Return the beginning of a file's paths: "" for the first folder."""
         if self._root is None:
-            self._root = folder.parent if folder.name in _SPLITS else folder
+            self._root = folder.parent if folder.name in SPLITS else folder
         if folder == self._root:
             return ""
         if folder.is_relative_to(self._root):
@@ -161,9 +164,12 @@ class TensorBoardFiles:
         for tag, value in event.values:
             with suppress(AgentError):
                 # A strict run raises in its own calls only.
+                if isinstance(value, Hyperparameters):
+                    self._recorder.set_value("params", value.values)
+                    continue
                 path = self._recorder.own_path(prefix + tag)
                 moment = event.time or None
-                self._recorder.append(path, _loggable(value), event.step, moment)
+                self._recorder.append(path, loggable(value), event.step, moment)
 
 
 class _EventFile:
@@ -187,7 +193,7 @@ class _EventFile:
         with self.path.open("rb") as file:
             while self._offset < end:
                 file.seek(self._offset)
-                data, size = read_record(file, _MAX_RECORD_BYTES)
+                data, size = read_record(file, MAX_RECORD_BYTES)
                 if not size:
                     return
                 self._offset += size
@@ -197,7 +203,8 @@ class _EventFile:
         self.is_more = True
 
 
-def _loggable(value: Value) -> object:
+def loggable(value: Value) -> object:
+    """Return the value as the SDK's logging calls accept it."""
     if isinstance(value, Bins):
         return Histogram(edges=value.edges, counts=value.counts)
     if not isinstance(value, Picture):
@@ -218,7 +225,7 @@ def _open_files(process: int) -> Iterator[Path]:
                     yield target
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def event_files_below(folder: Path) -> Iterator[Path]:
     """Yield the event files below a folder; hidden folders and links are left out."""
     left, seen = [(folder, 0)], 0
     while left and seen < _MAX_FOLDERS:

@@ -22,7 +22,7 @@ from seamark.commands import (
     up,
     watch,
 )
-from seamark.commands.importing import nvidia_smi, trace, wandb
+from seamark.commands.importing import nvidia_smi, tensorboard, trace, wandb
 from seamark.commands.output import MISUSED, Refusal, print_json_rows, tell
 from seamark.commands.parsing import Command, parse
 from seamark.errors import AgentError, CannotRead, InvalidSetting
@@ -40,6 +40,7 @@ COMMANDS: dict[str, Command] = {
     "ls": ls,
     "export": export,
     "import nvidia-smi": nvidia_smi,
+    "import tensorboard": tensorboard,
     "import trace": trace,
     "import wandb": wandb,
     "completion": completion,

@@ -53,7 +53,7 @@ _FIELDS = """\
 | `ls runs` | `runs`: each `id`, `name`, `state`, `started_at`, `ended_at`, `tags`, `attributes` by path; `more` if `--limit` left some out |
 | `ls attributes` | `run`, `attributes`, as in the API |
 | `export` | `folder`, `runs`: as `ls runs`, with `folder`, `was_there` and `settled`; `failed`: each `id`, `name`, `code`, `message` |
-| `import …` | `run`, `project`, `stage`, `points`, `from`, `to`, `not_understood`: each `file`, `cause`, `lines` (the first), `count` |
+| `import …` | `run`, `project`, `stage`, `points`, `from`, `to`, `not_understood`: each `file`, `cause`, `lines` (the first), `count`; of several runs `runs` and `failed`: each `run`, `code`, `message` |
 | `completion` | `shell`, `script` |
 | `up` | no JSON: the server prints its own output |
 """
@@ -66,7 +66,8 @@ def reference() -> str:
     options = Counter(
         option for name, c in COMMANDS.items() for option in _options(name, c)
     )
-    shared = [option for option, count in options.items() if count >= _SHARED]
+    of_a_run = _options("run", COMMANDS["run"])
+    shared = [option for option in of_a_run if options[option] >= _SHARED]
     parts = [_HEAD, _summary(), _COMMON, "## Options of a run\n", *shared, "", _FIELDS]
     parts += [_section(name, command, shared) for name, command in COMMANDS.items()]
     return "\n".join(parts)

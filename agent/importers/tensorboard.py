@@ -1,4 +1,5 @@
-"""Reads TensorBoard's event files: scalars, histograms, images and texts (pure).
+"""Reads TensorBoard's event files: scalars, histograms, images, texts, hyperparameters
+(pure).
 
 A file is a sequence of records: length, checksum of the length, data, checksum of the
 data. Each record is a protocol buffer; field numbers are those of TensorFlow's
@@ -21,7 +22,10 @@ _LENGTH_BYTES = 8
 _WALL_TIME, _STEP, _SUMMARY = 1, 2, 5
 _SUMMARY_VALUE = 1
 _TAG, _SIMPLE_VALUE, _IMAGE, _HISTOGRAM, _TENSOR, _METADATA = 1, 2, 4, 5, 8, 9
-_PLUGIN_DATA, _PLUGIN_NAME = 1, 1
+_PLUGIN_DATA, _PLUGIN_NAME, _PLUGIN_CONTENT = 1, 1, 2
+# The hyperparameters of `add_hparams`: a map of protocol buffers' Value.
+_SESSION_START, _HPARAMS, _MAP_KEY, _MAP_VALUE = 3, 1, 1, 2
+_NUMBER, _STRING, _BOOLEAN = 2, 3, 4
 _ENCODED_IMAGE = 4
 _MIN, _MAX, _BUCKET_LIMITS, _BUCKETS = 1, 2, 6, 7
 _DTYPE, _CONTENT, _STRINGS = 1, 4, 8
@@ -52,7 +56,13 @@ class Picture(NamedTuple):
     data: bytes
 
 
-Value = float | str | Bins | Picture
+class Hyperparameters(NamedTuple):
+    """The hyperparameters of a run, by name."""
+
+    values: dict[str, float | str | bool]
+
+
+Value = float | str | Bins | Picture | Hyperparameters
 
 
 class Event(NamedTuple):
@@ -108,6 +118,11 @@ def _values(
 ) -> Iterator[tuple[str, Value]]:
     found = dict(fields(data))
     tag = _text(found.get(_TAG))
+    plugin, content = _plugin(found.get(_METADATA))
+    if plugin == "hparams":
+        if given := _hyperparameters(content):
+            yield "params", Hyperparameters(given)
+        return
     simple = found.get(_SIMPLE_VALUE)
     if isinstance(simple, float):
         yield tag, simple
@@ -119,7 +134,6 @@ def _values(
     elif isinstance(histogram := found.get(_HISTOGRAM), bytes):
         yield from _tagged(tag, _bins(_legacy_rows(histogram)))
     elif isinstance(tensor := found.get(_TENSOR), bytes):
-        plugin = _plugin(found.get(_METADATA))
         if plugin:
             plugins[tag] = plugin
         yield from _of_tensor(tag, tensor, plugins.get(tag, ""))
@@ -145,11 +159,36 @@ def _tagged(tag: str, bins: Bins | None) -> Iterator[tuple[str, Value]]:
         yield tag, bins
 
 
-def _plugin(metadata: object) -> str:
-    data = dict(fields(metadata)) if isinstance(metadata, bytes) else {}
-    plugin = data.get(_PLUGIN_DATA)
-    named = dict(fields(plugin)) if isinstance(plugin, bytes) else {}
-    return _text(named.get(_PLUGIN_NAME))
+def _plugin(metadata: object) -> tuple[str, bytes]:
+    """Return the name of the plugin that shows a tag, and the plugin's own data."""
+    plugin = _parts(_parts(metadata).get(_PLUGIN_DATA))
+    return _text(plugin.get(_PLUGIN_NAME)), _bytes(plugin.get(_PLUGIN_CONTENT))
+
+
+def _hyperparameters(content: bytes) -> dict[str, float | str | bool]:
+    """Return the hyperparameters of a session's start; none of other messages."""
+    values: dict[str, float | str | bool] = {}
+    for number, entry in fields(_bytes(_parts(content).get(_SESSION_START))):
+        if number != _HPARAMS:
+            continue
+        named = _parts(entry)
+        value = _parts(named.get(_MAP_VALUE))
+        name = _text(named.get(_MAP_KEY))
+        if isinstance(amount := value.get(_NUMBER), float):
+            values[name] = amount
+        elif _STRING in value:
+            values[name] = _text(value[_STRING])
+        elif _BOOLEAN in value:
+            values[name] = bool(value[_BOOLEAN])
+    return values
+
+
+def _parts(message: object) -> dict[int, int | float | bytes]:
+    return dict(fields(_bytes(message)))
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else b""
 
 
 def _legacy_rows(data: bytes) -> list[tuple[float, ...]]:

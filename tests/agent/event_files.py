@@ -61,6 +61,17 @@ def tensor(tag: str, plugin: str | None, *fields: tuple[int, object]) -> bytes:
     return message((1, tag), (8, message(*fields)), *metadata)
 
 
+def hyperparameters(**values: float | str | bool) -> bytes:
+    """Encode a session's start, as `add_hparams` of PyTorch writes it."""
+    kinds = {str: 3, bool: 4}
+    entries = [
+        (1, message((1, name), (2, message((kinds.get(type(value), 2), value)))))
+        for name, value in values.items()
+    ]
+    plugin = message((1, "hparams"), (2, message((3, message(*entries)))))
+    return message((1, "_hparams_/session_start_info"), (9, message((1, plugin))))
+
+
 def record(data: bytes) -> bytes:
     length = struct.pack("<Q", len(data))
     return length + struct.pack("<I", _masked_crc(length)) + data + bytes(4)

@@ -30,7 +30,7 @@ from seamark.importers.log_times import UnknownZone, to_moment, zone_of
 from seamark.importers.nvidia_query import Clock
 from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading
-from seamark.reading.runs import read_run
+from seamark.reading.runs import read_run, read_runs
 from seamark.run import Run
 from seamark.settings import Mode, Settings, read_settings
 
@@ -45,6 +45,9 @@ _DIGITS = 32  # of a digest, enough to distinguish files
 _DELIVERY_SECONDS = 60.0
 # Prefix of the name of an incompletely imported file; file names contain no slash.
 _BEGUN = "begun/"
+ALREADY_IMPORTED = "already_imported"
+# Conditions that a query may have.
+_MARKS_AT_ONCE = 20
 # Yields the samples of a file, collects problems, and sets facts.
 Read = Callable[[Path, Problems, FileFacts], Iterator[Reading]]
 
@@ -120,6 +123,8 @@ class Imported:
     first: int | None = None  # microseconds since 1970
     last: int | None = None
     problems: dict[str, Problems] = field(default_factory=dict)
+    # The address of the run, if a server is configured.
+    url: str | None = None
 
     def add(self, moment: int, points: int) -> None:
         self.points += points
@@ -153,6 +158,7 @@ class Importer:
             self._first = moment
             self._run = Run(self.settings._replace(began_at=moment))
             self._run.start()
+            self._imported.url = self._run.url
             if self._tags:
                 self._run.add_tags(*self._tags)
         if self._coming is not None:
@@ -174,15 +180,26 @@ class Importer:
         """Log samples; those without a step are numbered by their time."""
         for reading in readings:
             if reading.is_users:
-                run = self.run_at(reading.moment)
-                run.log(reading.values, reading.step, reading.moment / MICROSECONDS)
-                self.ends.update(reading.values)
-                self._count(reading.moment, len(reading.values))
+                self.log_users(reading.values, reading.step, reading.moment)
                 continue
             if reading.moment != self._last_tick:
                 self._last_tick = reading.moment
                 self._ticks += 1
             self.log(reading.values, float(self._ticks), reading.moment)
+
+    def log_users(
+        self, values: Mapping[str, float], step: float | None, moment: int
+    ) -> None:
+        """Log numbers under the names that their script gave them."""
+        self.run_at(moment).log(values, step, moment / MICROSECONDS)
+        self.ends.update(values)
+        self._count(moment, len(values))
+
+    def append(self, path: str, value: object, step: float | None, moment: int) -> None:
+        """Log one text, histogram, picture or table under the script's name for it."""
+        run = self.run_at(moment)
+        run[path].append(value, step=step, time=moment / MICROSECONDS)
+        self._count(moment, 1)
 
     def log_files(
         self, marks: Mapping[Path, str], read: Read, file_facts: FileFacts
@@ -273,26 +290,38 @@ def files_of(chosen: argparse.Namespace) -> list[Path]:
 
 
 def marks_of(
-    chosen: argparse.Namespace, settings: Settings, paths: Iterable[Path]
+    chosen: argparse.Namespace,
+    settings: Settings,
+    paths: Iterable[Path],
+    *,
+    anywhere: bool = False,
 ) -> dict[Path, str]:
     """Return the path of each file's mark; raises Refusal if the run has it already.
 
-    If the server cannot be reached, this is unknown, and a warning is printed. Files
+    With `anywhere`, also if another run of the project has it: runs that keep the names
+    of another tracker may share a name. If the server cannot be reached, this is unknown, and a warning is printed. Files
     with the same content are skipped.
     """
-    folder = f"monitoring/{settings.stage}/imported"
     files: dict[str, Path] = {}
     for path in paths:
-        file = files.setdefault(f"{folder}/{_digest(path)}", path)
+        file = files.setdefault(mark_of(settings, _digest(path)), path)
         if file is not path:
             tell(f"{str(path)!a} is skipped: {str(file)!a} has the same content")
     known: Mapping[str, object] = {}
     if settings.mode is Mode.ONLINE and not chosen.again:
-        known = _known_files(settings, f"{folder}/")
+        if anywhere:
+            refuse_imported(settings, [*files])
+        else:
+            known = _known_files(settings, mark_of(settings, ""))
     for mark, path in files.items():
         if mark in known:
             raise _known(settings.run, path, str(known[mark]))
     return {path: mark for mark, path in files.items()}
+
+
+def mark_of(settings: Settings, key: str) -> str:
+    """Return the path of the attribute that marks a file or run as imported."""
+    return f"monitoring/{settings.stage}/imported/{key}"
 
 
 def _known_files(settings: Settings, folder: str) -> Mapping[str, object]:
@@ -300,12 +329,37 @@ def _known_files(settings: Settings, folder: str) -> Mapping[str, object]:
     try:
         return read_run(settings.run, project=settings.project).attributes(folder)
     except AgentError as error:
-        if error.code != "not_found":
-            tell(
-                "cannot check for an earlier import; if there was one, its points"
-                f" are now stored twice: {error}"
-            )
+        _tell_unchecked(error)
         return {}
+
+
+def refuse_imported(settings: Settings, marks: Sequence[str]) -> None:
+    """Raise Refusal if a run of the project has one of these marks."""
+    for first in range(0, len(marks), _MARKS_AT_ONCE):
+        some = marks[first : first + _MARKS_AT_ONCE]
+        query = " or ".join(f'exists "{mark}"' for mark in some)
+        try:
+            found = read_runs(
+                query,
+                project=settings.project,
+                sort="started",
+                columns=some,
+                limit=1,
+            )
+        except AgentError as error:
+            _tell_unchecked(error)
+            return
+        for run in found:
+            name = next(str(name) for name in run.values.values() if name is not None)
+            raise _known(run.name, Path(name.removeprefix(_BEGUN)), name)
+
+
+def _tell_unchecked(error: AgentError) -> None:
+    if error.code != "not_found":
+        tell(
+            "cannot check for an earlier import; if there was one, its points"
+            f" are now stored twice: {error}"
+        )
 
 
 def _in_order_of_time(files: Collection[Path], read: Read) -> list[Path]:
@@ -326,7 +380,7 @@ def _known(run: str, path: Path, value: str) -> Refusal:
             "if it has nothing else; with --again, that part is stored twice.",
         )
     return Refusal(
-        "already_imported",
+        ALREADY_IMPORTED,
         f"The run {run!a} already has {str(path)!a}; with --again, its points are "
         "stored twice.",
     )
@@ -342,21 +396,8 @@ def _digest(path: Path) -> str:
 
 def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -> int:
     """Print the imported points and the problems; return the exit code."""
-    found = settings_words(settings)
     if chosen.json:
-        print_json_rows(
-            {
-                **found,
-                "points": imported.points,
-                "from": _shown(imported.first),
-                "to": _shown(imported.last),
-                "not_understood": [
-                    {"file": name, "cause": cause, "lines": lines, "count": count}
-                    for name, problems in imported.problems.items()
-                    for cause, (lines, count) in problems.causes.items()
-                ],
-            }
-        )
+        print_json_rows(as_json(settings, imported))
     for name, problems in imported.problems.items():
         for sentence in problems.sentences():
             tell(clean(f"{name}, {sentence}"))
@@ -367,9 +408,25 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
         say(
             f"{counted(imported.points, 'point')} from {_shown(imported.first)} to "
             f"{_shown(imported.last)} are in the run {clean(settings.run)!a} of "
-            f"{clean(settings.project)!a}, stage {clean(settings.stage)!a}."
+            f"{clean(settings.project)!a}, stage {clean(settings.stage)!a}"
+            f"{f': {imported.url}' if imported.url else '.'}"
         )
     return 0
+
+
+def as_json(settings: Settings, imported: Imported) -> dict[str, object]:
+    """Return the result of an import for programs."""
+    return {
+        **settings_words(settings),
+        "points": imported.points,
+        "from": _shown(imported.first),
+        "to": _shown(imported.last),
+        "not_understood": [
+            {"file": name, "cause": cause, "lines": lines, "count": count}
+            for name, problems in imported.problems.items()
+            for cause, (lines, count) in problems.causes.items()
+        ],
+    }
 
 
 def settings_words(settings: Settings) -> dict[str, str]:

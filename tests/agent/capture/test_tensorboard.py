@@ -16,6 +16,7 @@ from tests.agent.event_files import (
     doubles,
     event,
     file_name,
+    hyperparameters,
     message,
     scalar,
     tensor,
@@ -59,6 +60,13 @@ def test_what_is_written_last_arrives_too(tracker, workplace):
         )
 
     assert tracker.values("loss") == [float(n) for n in range(9)]
+
+
+def test_hyperparameters_become_parameters(tracker, workplace):
+    with init():
+        append(workplace / file_name(), event(0, hyperparameters(lr=0.1)))
+
+    assert tracker.attributes()["params/lr"] == 0.1
 
 
 def test_histograms_texts_and_images_arrive(tracker, workplace):

@@ -9,15 +9,14 @@ import os
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from seamark.commands import main
 from seamark.commands.importing import files
 from seamark.commands.importing.files import Imported, Importer, settings_of
 from seamark.importers.reading import Reading
-from seamark.queue.spool_reader import find_spools
 from tests.agent.commands.site import TOKEN, Site
+from tests.agent.commands.spooled import of_kind, paths_of, points_of, values_of
 from tests.agent.importers.traces import (
     START,
     kernel,
@@ -26,7 +25,6 @@ from tests.agent.importers.traces import (
     write_trace,
 )
 
-MOST = 2**26  # bytes
 SMI = """\
 timestamp, index, utilization.gpu [%], memory.used [MiB], name
 2026/08/12 10:00:00.000, 0, 45 %, 1024 MiB, Tesla V100
@@ -47,51 +45,10 @@ def offline(monkeypatch):
 
 
 @pytest.fixture
-def messages(spool_root):
-    """Return a function that reads all messages of all spools."""
-
-    def read():
-        return [
-            message
-            for spool in find_spools(spool_root)
-            for frame in spool.frames_from(1, most_bytes=MOST)
-            for message in msgspec.msgpack.decode(frame.payload)
-        ]
-
-    return read
-
-
-@pytest.fixture
 def log(tmp_path):
     path = tmp_path / "gpu.csv"
     path.write_text(SMI)
     return path
-
-
-def of_kind(messages, kind):
-    return [message for message in messages if message["t"] == kind]
-
-
-def paths_of(messages):
-    return {path for each in of_kind(messages, "points") for path in each["paths"]}
-
-
-def points_of(messages, path):
-    """Return the step and the time of each point of a series."""
-    return [
-        point
-        for each in of_kind(messages, "points")
-        if path in each["paths"]
-        for point in zip(
-            memoryview(each["steps"]).cast("d"),
-            memoryview(each["times"]).cast("q"),
-            strict=True,
-        )
-    ]
-
-
-def values_of(messages):
-    return {each["path"]: each["value"] for each in of_kind(messages, "set")}
 
 
 def test_a_log_becomes_a_run_that_was_when_the_log_was(log, messages, capsys):
@@ -248,7 +205,7 @@ def test_a_file_in_which_nothing_is_understood_makes_no_run(tmp_path, messages, 
     "words",
     [
         ["import"],
-        ["import", "tensorboard", "x"],
+        ["import", "photographs", "x"],
         ["import", "nvidia-smi"],
         ["import", "nvidia-smi", "FILE", "--zone", "Nowhere/City"],
         ["import", "nvidia-smi", "FILE", "--start", "yesterday"],

@@ -12,6 +12,7 @@ from seamark.commands import COMMANDS, main
 from seamark.commands.importing.files import Imported, Importer, marks_of, settings_of
 from seamark.commands.parsing import parse
 from seamark.importers.reading import Reading
+from tests.agent.event_files import append, event, file_name, scalar
 from tests.builders import make_member, make_project
 from tracker.actions.access import make_token
 from tracker.actor import Scope
@@ -98,3 +99,34 @@ def test_a_file_that_is_there_in_part_is_imported_elsewhere_or_again(command, ca
     capsys.readouterr()
     assert main(command) == 1
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "already_imported"
+
+
+def test_runs_with_names_of_their_own_are_imported_once(command, tmp_path, capsys):
+    for number in range(2):
+        append(
+            tmp_path / "logs" / f"exp{number}" / file_name(),
+            event(1, scalar("loss", 0.5 + number)),
+        )
+    words = ["import", "tensorboard", str(tmp_path / "logs"), "--project", "vision"]
+
+    assert main(words) == 0
+    assert main(words) == 0
+
+    assert "0 runs imported, 2 skipped" in capsys.readouterr().out
+    assert sorted(Run.objects.values_list("name", flat=True)) == ["exp0", "exp1"]
+
+
+def test_a_run_of_the_same_name_is_not_taken_for_the_imported_one(command, tmp_path):
+    for number in range(2):
+        append(
+            tmp_path / f"logs{number}" / "exp" / file_name(),
+            event(1, scalar("loss", 0.5 + number)),
+        )
+    folders = [str(tmp_path / f"logs{number}" / "exp") for number in range(2)]
+
+    for folder in folders:
+        assert main(["import", "tensorboard", folder, "--project", "vision"]) == 0
+    for folder in folders:
+        assert main(["import", "tensorboard", folder, "--project", "vision"]) == 1
+
+    assert sorted(Run.objects.values_list("name", flat=True)) == ["exp", "exp-2"]
