@@ -47,7 +47,6 @@ def take_batch(request: HttpRequest, spool_id: UUID) -> Receipt:
                 sender=actor.token_id,
                 sent_bytes=LIMITS.body_bytes,
                 unpacked_bytes=LIMITS.unpacked_bytes,
-                regular=spool_id,
                 aside=admitted.aside,
             )
             _admission.note(actor.token_id, len(body))
