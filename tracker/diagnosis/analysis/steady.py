@@ -44,6 +44,7 @@ LARGEST_WARM_UP_SHARE = 0.30
 
 FEWEST_STEPS = 50
 FEWEST_SECONDS = 60.0
+FEWEST_SECONDS_OF_STEPS = 3.0
 
 # Limits for a trace.
 TRACED = "traced_with"
@@ -64,7 +65,10 @@ class SteadyPart:
     def is_long_enough(self) -> bool:
         if self.is_traced:
             return self.step_count >= FEWEST_TRACED_STEPS
-        return self.step_count >= FEWEST_STEPS or self.window.seconds >= FEWEST_SECONDS
+        seconds = self.window.seconds
+        return seconds >= FEWEST_SECONDS or (
+            self.step_count >= FEWEST_STEPS and seconds >= FEWEST_SECONDS_OF_STEPS
+        )
 
 
 def find_steady_part(

@@ -124,18 +124,22 @@ def _is_constant(values: Array) -> bool:
 
 
 def _finding(course: _Course) -> Finding:
-    how = (
-        f"stayed at {course.last:.4g}"
-        if course.is_constant
-        else f"went from {course.before:.4g} to {course.last:.4g}"
-    )
+    if course.never_changed:
+        summary = f"{course.path} is {course.last:.4g} at every logged point."
+    else:
+        how = (
+            f"stayed at {course.last:.4g}"
+            if course.is_constant
+            else f"went from {course.before:.4g} to {course.last:.4g}"
+        )
+        summary = (
+            f"In {duration(course.seconds)}, {course.path} {how}:"
+            f" {percent(max(0.0, course.fallen))} of its earlier drop."
+        )
     return Finding(
         title="Loss does not change" if course.is_constant else "",
         severity=Severity.WARNING if course.is_constant else Severity.NOTICE,
-        summary=(
-            f"In {duration(course.seconds)}, {course.path} {how}:"
-            f" {percent(max(0.0, course.fallen))} of its earlier drop."
-        ),
+        summary=summary,
         evidence=(
             Evidence(
                 "losses",
@@ -169,6 +173,7 @@ def _finding(course: _Course) -> Finding:
             "Continue from here with a tenth of the learning rate for a few hundred steps:"
             " if the loss falls, more progress was possible."
         ),
+        spoils_the_run=course.never_changed,
         quality=MEASURED if course.is_constant else COARSE,
         margin=(
             1.0

@@ -331,8 +331,10 @@ def test_a_stage_of_a_few_seconds_is_never_healthy(step_seconds, is_judged):
 
 def test_a_stage_of_a_few_seconds_may_have_findings():
     waiting = stage(step_rows=steps(total=0.05, waiting=0.03, count=100))
+    shorter = stage(step_rows=steps(total=0.02, waiting=0.012, count=100))
 
     assert D1 in rules_of(diagnose(waiting))
+    assert not diagnose(shorter).findings
 
 
 def test_a_hint_about_waiting_is_left_out_where_nothing_waits():

@@ -82,7 +82,8 @@ def test_a_loss_that_never_changes_is_a_fault_of_its_own():
     assert isinstance(finding, Finding)
     assert finding.title == "Loss does not change"
     assert finding.severity is Severity.WARNING
-    assert "stayed at 2.303" in finding.summary
+    assert finding.summary == "loss is 2.303 at every logged point."
+    assert finding.spoils_the_run
 
 
 def test_few_points_are_not_judged():
