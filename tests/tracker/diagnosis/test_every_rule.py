@@ -54,6 +54,40 @@ def test_every_rule_explains_itself_and_has_limits():
         assert rule.limits, rule.name
 
 
+@every_rule
+def test_every_rule_reads_each_of_its_limits(rule):
+    tree = source_of(rule)
+    read = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node.value) in ("limits", "self.limits")
+    }
+    limits = next(node for node in tree.body if getattr(node, "name", "") == "Limits")
+    # Properties combine limits.
+    read |= {n.attr for n in ast.walk(limits) if isinstance(n, ast.Attribute)}
+
+    assert {name.replace(" ", "_") for name in rule.limits} <= read
+
+
+@every_rule
+def test_every_number_of_a_rule_is_a_limit(rule):
+    constants = {
+        ast.unparse(statement.targets[0])
+        for statement in source_of(rule).body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.BinOp | ast.UnaryOp | ast.Constant)
+        and not isinstance(getattr(statement.value, "value", 0), str)
+    }
+
+    assert constants <= {"MICROSECONDS"}
+
+
+def source_of(rule: Rule) -> ast.Module:
+    path = DIAGNOSIS / "rules" / f"{rule.name.replace('-', '_')}.py"
+    return ast.parse(path.read_text())
+
+
 def test_every_rule_is_unanswered_without_its_signals():
     diagnosis = diagnose(Measurements())
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Level:
     before: float
     after: float
     noise: float
+    beyond_noise: float = BEYOND_NOISE
+    notable_share: float = NOTABLE_SHARE
 
     @property
     def change(self) -> float:
@@ -67,7 +69,9 @@ class Level:
     def margin(self) -> float:
         """Return the smallest change that exceeds the noise."""
         # abs() because losses may be negative; for a loss of 0, only the noise counts.
-        return max(BEYOND_NOISE * self.noise, NOTABLE_SHARE * abs(self.before))
+        return max(
+            self.beyond_noise * self.noise, self.notable_share * abs(self.before)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,13 @@ def common_loss(one: Collection[str], other: Collection[str]) -> str | None:
     return min(both, key=lambda p: (not HELD_OUT.search(p), len(p), p), default=None)
 
 
-def curve_of(loss: Tracked, step_times: Times, step_examples: Array) -> Curve | None:
+def curve_of(
+    loss: Tracked,
+    step_times: Times,
+    step_examples: Array,
+    *,
+    fewest_values: int = FEWEST_VALUES,
+) -> Curve | None:
     """Map a loss to the steps of its run; None if it has too few values."""
     if not len(step_times) or len(step_times) != len(step_examples):
         return None
@@ -107,7 +117,7 @@ def curve_of(loss: Tracked, step_times: Times, step_examples: Array) -> Curve | 
     times, values = loss.times[order], loss.values[order]
     good = np.isfinite(values)
     times, values = times[good], values[good]
-    if len(values) < FEWEST_VALUES:
+    if len(values) < fewest_values:
         return None
     seen = np.concatenate([[0.0], np.cumsum(step_examples)])
     return Curve(
@@ -117,11 +127,25 @@ def curve_of(loss: Tracked, step_times: Times, step_examples: Array) -> Curve | 
     )
 
 
-def compare_quality(path: str, before: Curve, after: Curve) -> QualityChange:
+def compare_quality(
+    path: str,
+    before: Curve,
+    after: Curve,
+    *,
+    fewest_values: int = FEWEST_VALUES,
+    beyond_noise: float = BEYOND_NOISE,
+    notable_share: float = NOTABLE_SHARE,
+) -> QualityChange:
+    def level(way: Array, other_way: Array) -> Level | None:
+        found = _level(way, before.losses, other_way, after.losses, fewest_values)
+        if found is None:
+            return None
+        return replace(found, beyond_noise=beyond_noise, notable_share=notable_share)
+
     return QualityChange(
         path,
-        _level(before.examples, before.losses, after.examples, after.losses),
-        _level(before.seconds, before.losses, after.seconds, after.losses),
+        level(before.examples, after.examples),
+        level(before.seconds, after.seconds),
     )
 
 
@@ -140,25 +164,32 @@ def compare_learning(before: EarlierRun, after: EarlierRun) -> QualityChange | N
 
 
 def _level(
-    way: Array, losses: Array, other_way: Array, other_losses: Array
+    way: Array,
+    losses: Array,
+    other_way: Array,
+    other_losses: Array,
+    fewest_values: int,
 ) -> Level | None:
     """Compare both losses at the end of the shorter run."""
     ends = float(way.max()), float(other_way.max())
     at = min(ends)
     if not at > 0 or at < FEWEST_IN_COMMON * max(ends):
         return None
-    before, after = _last(way, losses, at), _last(other_way, other_losses, at)
+    before = _last(way, losses, at, fewest_values)
+    after = _last(other_way, other_losses, at, fewest_values)
     if before is None or after is None:
         return None
     return Level(at, before[0], after[0], math.hypot(before[1], after[1]))
 
 
-def _last(way: Array, losses: Array, at: float) -> tuple[float, float] | None:
+def _last(
+    way: Array, losses: Array, at: float, fewest_values: int
+) -> tuple[float, float] | None:
     """Return the level and its standard error just before a point of the axis."""
     until = losses[way <= at]
     recent = int(((way <= at) & (way > (1.0 - LAST_SHARE) * at)).sum())
-    count = max(recent, FEWEST_VALUES)
-    if len(until) < FEWEST_VALUES:
+    count = max(recent, fewest_values)
+    if len(until) < fewest_values:
         return None
     values = until[-count:]
     places = np.arange(len(values)) - (len(values) - 1) / 2

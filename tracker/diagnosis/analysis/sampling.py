@@ -38,26 +38,15 @@ class Sampling:
             and SIGNALS[name].path
             and name not in EVENTS
         }
-        self._limit = rule.needs_interval_seconds
-        self._intervals = {
-            name: interval_seconds(samples) for name, samples in self._needed.items()
-        }
         # The actual spacing in this series, which may be thinned.
         self._spacings = {
-            name: _interval(samples.times) for name, samples in self._needed.items()
+            name: interval_seconds(samples.times)
+            for name, samples in self._needed.items()
         }
         # Some signals are sampled rarely on purpose; sampling is slow only if all are.
         self._is_slow = bool(self._needed) and (
             _tick(measurements) > SLOW_SECONDS * TOLERANCE
         )
-
-    @property
-    def too_slow(self) -> tuple[str, ...]:
-        """Return the signals that are sampled too rarely for the rule."""
-        if self._limit is None:
-            return ()
-        longest = self._limit * TOLERANCE
-        return tuple(n for n, seconds in self._intervals.items() if seconds > longest)
 
     @property
     def quality(self) -> float:
@@ -72,11 +61,11 @@ class Sampling:
         )
 
 
-def interval_seconds(samples: Samples) -> float:
+def interval_seconds(times: Array | Times) -> float:
     """Return the median time between samples; 0 if there are too few."""
-    if samples.interval_seconds is not None:
-        return samples.interval_seconds
-    return _interval(samples.times)
+    if len(times) < FEWEST_READINGS:
+        return 0.0
+    return float(np.median(np.diff(times))) / MICROSECONDS
 
 
 def _tick(measurements: Measurements) -> float:
@@ -86,7 +75,7 @@ def _tick(measurements: Measurements) -> float:
         for samples in measurements.all_samples()
         if samples.interval_seconds
     )
-    return min(known, default=_interval(reading_times(measurements)))
+    return min(known, default=interval_seconds(reading_times(measurements)))
 
 
 def coverage(samples: Samples, window: Window, interval: float) -> float:
@@ -101,9 +90,3 @@ def coverage(samples: Samples, window: Window, interval: float) -> float:
     longest = INTERVALS_OF_A_READING * interval
     covered = float(np.minimum(pauses, longest).sum()) if last > first else 0.0
     return covered / window.seconds
-
-
-def _interval(times: Array | Times) -> float:
-    if len(times) < FEWEST_READINGS:
-        return 0.0
-    return float(np.median(np.diff(times))) / MICROSECONDS

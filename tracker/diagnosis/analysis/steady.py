@@ -81,10 +81,12 @@ def find_steady_part(
     return _working_part(measurements, has_ended=has_ended)
 
 
-def warm_up_steps(step_seconds: Array) -> tuple[int, bool]:
+def warm_up_steps(
+    step_seconds: Array, *, fewest: int = FEWEST_WARM_UP_STEPS
+) -> tuple[int, bool]:
     """Return the number of warm-up steps, and whether the rest is steady."""
-    at_most = _most_warm_up_steps(len(step_seconds))
-    at_least = min(FEWEST_WARM_UP_STEPS, at_most)
+    at_most = _most_warm_up_steps(len(step_seconds), fewest)
+    at_least = min(fewest, at_most)
 
     block = _block_steps(step_seconds)
     blocks = min(len(step_seconds), at_most + NEIGHBORS * block) // block
@@ -97,10 +99,10 @@ def warm_up_steps(step_seconds: Array) -> tuple[int, bool]:
     return at_most, False
 
 
-def _most_warm_up_steps(steps: int) -> int:
+def _most_warm_up_steps(steps: int, fewest: int) -> int:
     at_most = int(LARGEST_WARM_UP_SHARE * steps)
     if steps - at_most < FEWEST_STEPS:
-        at_most = min(at_most, max(FEWEST_WARM_UP_STEPS, steps - FEWEST_STEPS))
+        at_most = min(at_most, max(fewest, steps - FEWEST_STEPS))
     return at_most
 
 

@@ -280,7 +280,7 @@ def _judge(
 
     scope = "" if gpu is None else f"gpu/{gpu}"
     is_open = (rule.name, scope) in open_findings
-    if lacks := sampling.too_slow or sampling.holes(question.window):
+    if lacks := sampling.holes(question.window):
         return Abstention(lacks)
     whole = _ask(rule, question.whole, gpu, already_open=is_open)
     if isinstance(whole, Abstention):

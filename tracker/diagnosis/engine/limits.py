@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from tracker.diagnosis.engine.rule import Rule, constant_of
-from tracker.diagnosis.engine.variants import MAX_VARIANTS, load_variant
+from tracker.diagnosis.engine.rule import Rule
 from tracker.diagnosis.rules import RULES
 
 BY_NAME = {rule.name: rule for rule in RULES}
-PACKAGE = "tracker.diagnosis.rules"
 
 LARGEST_LIMIT = 1e15
 
@@ -45,7 +42,7 @@ def rules_under(settings: Mapping[str, RuleSettings]) -> tuple[Rule, ...]:
 
 
 def checked_limit(rule: Rule, name: str, value: float) -> float:
-    """Return the value in the type of the rule's constant, or raise InvalidLimit."""
+    """Return the value in the type of the rule's default, or raise InvalidLimit."""
     usual = rule.limits.get(name)
     if usual is None:
         raise InvalidLimit(name, "is not a limit of this rule")
@@ -68,12 +65,5 @@ def changed_limits(rule: Rule, limits: Mapping[str, float]) -> dict[str, float]:
 
 
 def _under(rule: Rule, wanted: RuleSettings) -> Rule:
-    known = [(name, v) for name, v in wanted.limits.items() if name in rule.limits]
-    return _variant(rule.name, tuple(sorted(known))) if known else rule
-
-
-@lru_cache(maxsize=MAX_VARIANTS)
-def _variant(name: str, limits: Iterable[tuple[str, float]]) -> Rule:
-    module = f"{PACKAGE}.{name.replace('-', '_')}"
-    constants = {constant_of(limit): value for limit, value in limits}
-    return Rule.from_module(load_variant(module, constants))
+    known = {name: v for name, v in wanted.limits.items() if name in rule.limits}
+    return rule.with_limits(known) if known else rule

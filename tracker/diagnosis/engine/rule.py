@@ -1,9 +1,9 @@
 """Reads a rule from its module, which has a docstring and a `check` function.
 
-The parameters of `check` are signals; those with a default are optional. `already_open`
-is not a signal: it is true while the rule's finding is open, and release limits apply.
-A module may set `SPAN`, and `NEEDS_INTERVAL_SECONDS`: the maximum sampling interval
-of the required signals, which is also one of its limits.
+The parameters of `check` are signals; those with a default are optional. Two are not
+signals: `already_open` is true while the rule's finding is open, and release limits apply;
+`limits` is a frozen dataclass whose fields are the limits that a project may change.
+A module may set `SPAN`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracker.diagnosis.engine import finding
 from tracker.diagnosis.engine.finding import Answer
 from tracker.diagnosis.signals import (
     SIGNALS,
@@ -30,6 +30,9 @@ from tracker.diagnosis.signals import (
     Times,
     Tracked,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Check = Callable[..., Answer]
 SignalValue = (
@@ -46,6 +49,7 @@ SignalValue = (
 )
 
 ALREADY_OPEN = "already_open"
+LIMITS = "limits"
 # The last line of a rule's docstring: its number in the catalog, such as D3.
 CATALOGUE = re.compile(r"^Catalogue: ([A-Z])(\d+),.*$", re.MULTILINE)
 
@@ -61,10 +65,6 @@ GROUPS = {
     "I": "Inference",
     "P": "Pipeline",
 }
-
-
-# Constants that are units and not limits.
-UNITS = {"KIB", "MIB", "GIB", "TIB", "KIBI", "MEBI", "GIBI", "MICROSECONDS", "SECOND"}
 
 
 class Span(Enum):
@@ -86,15 +86,17 @@ class Rule:
     hears_state: bool  # whether check takes already_open
     span: Span
     explanation: str = field(repr=False)  # Markdown
-    # Named constants of the module, which are its limits.
-    limits: Mapping[str, float] = field(repr=False)
-    # Rules about fluctuations cannot use samples with longer intervals.
-    needs_interval_seconds: float | None = None
+    # An instance of the module's dataclass of limits.
+    limit_values: DataclassInstance | None = field(repr=False)
 
     @classmethod
     def from_module(cls, module: ModuleType) -> Rule:
         parameters = inspect.signature(module.check).parameters
-        signals = {name: p for name, p in parameters.items() if name != ALREADY_OPEN}
+        signals = {
+            name: parameter
+            for name, parameter in parameters.items()
+            if name not in (ALREADY_OPEN, LIMITS)
+        }
         if unknown := signals.keys() - SIGNALS.keys():
             raise TypeError(f"{module.__name__}.check uses unknown signals: {unknown}")
 
@@ -114,9 +116,23 @@ class Rule:
             hears_state=ALREADY_OPEN in parameters,
             span=getattr(module, "SPAN", Span.STEADY),
             explanation=explanation.strip(),
-            needs_interval_seconds=getattr(module, "NEEDS_INTERVAL_SECONDS", None),
-            limits=_limits(module),
+            limit_values=parameters[LIMITS].default if LIMITS in parameters else None,
         )
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Return the limits by their names for people and in the database."""
+        values = self.limit_values
+        if values is None:
+            return {}
+        return {_limit_of(f.name): getattr(values, f.name) for f in fields(values)}
+
+    def with_limits(self, changed: Mapping[str, float]) -> Rule:
+        """Return the rule with other values for some of its limits."""
+        values = self.limit_values
+        assert values is not None
+        by_field = {_field_of(limit): value for limit, value in changed.items()}
+        return replace(self, limit_values=replace(values, **by_field))
 
     @property
     def order(self) -> tuple[int, int, str]:
@@ -150,31 +166,23 @@ class Rule:
         self, values: Mapping[str, SignalValue], *, already_open: bool = False
     ) -> Answer:
         """Evaluate one window; `values` has all of `needs` and some of `may_use`."""
-        wanted = {
+        arguments: dict[str, object] = {
             name: values[name]
             for name in (*self.needs, *self.may_use)
             if name in values
         }
+        if self.hears_state:
+            arguments[ALREADY_OPEN] = already_open
+        if self.limit_values is not None:
+            arguments[LIMITS] = self.limit_values
         # A division by a total of 0 gives NaN, which crosses no limit.
         with np.errstate(all="ignore"):
-            if self.hears_state:
-                return self.check(**wanted, already_open=already_open)
-            return self.check(**wanted)
+            return self.check(**arguments)
 
 
-def constant_of(limit: str) -> str:
-    """Return the name of the constant for a limit."""
-    return limit.upper().replace(" ", "_")
+def _limit_of(field_name: str) -> str:
+    return field_name.replace("_", " ")
 
 
-def _limits(module: ModuleType) -> dict[str, float]:
-    return {
-        name.lower().replace("_", " "): value
-        for name, value in vars(module).items()
-        if name.isupper()
-        and isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and name not in UNITS
-        # Constants of the finding module describe quality and are not limits.
-        and not hasattr(finding, name)
-    }
+def _field_of(limit: str) -> str:
+    return limit.replace(" ", "_")

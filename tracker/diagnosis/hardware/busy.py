@@ -18,9 +18,13 @@ LONGEST_LOOK_BACK = 10_000_000  # microseconds
 NEVER_BUSY = "a GPU that is busy"
 
 
-def while_busy(samples: Samples, utilization_percent: Samples) -> Samples:
+def while_busy(
+    samples: Samples,
+    utilization_percent: Samples,
+    busy_percent: float = BUSY_GPU_PERCENT,
+) -> Samples:
     """Return the samples before which the GPU was busy."""
-    busy = means_before(utilization_percent, samples.times) >= BUSY_GPU_PERCENT
+    busy = means_before(utilization_percent, samples.times) >= busy_percent
     return replace(samples, times=samples.times[busy], values=samples.values[busy])
 
 

@@ -53,8 +53,8 @@ def busiest_of(gpus: Gpus) -> int | None:
     return max(means, key=means.__getitem__) if means else None
 
 
-def high_end(samples: Samples) -> float:
-    return float(np.percentile(samples.values, PERCENTILE))
+def high_end(samples: Samples, percentile: float = PERCENTILE) -> float:
+    return float(np.percentile(samples.values, percentile))
 
 
 def distance(one: Array, other: Array) -> float:

@@ -96,6 +96,8 @@ def precision_of(
     parameter_types: str | None,
     matmul_precision: str | None,
     compute_capability: float | None,
+    *,
+    ampere: float = AMPERE,
 ) -> str | None:
     """Return the data type of matrix products; None if unknown.
 
@@ -110,7 +112,7 @@ def precision_of(
         return halves[0]
     if autocast != "off" or (types and types != {"float32"}):
         return None
-    has_tf32 = compute_capability is not None and compute_capability >= AMPERE
+    has_tf32 = compute_capability is not None and compute_capability >= ampere
     if has_tf32 and matmul_precision in ("high", "medium"):
         return "tf32"
     return "float32"

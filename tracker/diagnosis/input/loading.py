@@ -63,7 +63,9 @@ class Loading:
             ),
         )
 
-    def workers_that_keep_up(self, waiting: Waiting, effective_cores: float) -> int:
+    def workers_that_keep_up(
+        self, waiting: Waiting, effective_cores: float, spare: float = SPARE
+    ) -> int:
         """Return the number of workers that comes closest to a step without waiting.
 
         Training keeps the cores that it needs: a whole core if it busy-waits for the GPU, next
@@ -73,7 +75,7 @@ class Loading:
         step = max(own.seconds, cpu.seconds)
         if not step > 0:
             return self.workers
-        wanted = math.ceil(self._seconds_of_one(waiting) / step * SPARE)
+        wanted = math.ceil(self._seconds_of_one(waiting) / step * spare)
         if self.only_waits:
             return wanted
         left = effective_cores - self._training_seconds(waiting) / step

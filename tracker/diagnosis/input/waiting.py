@@ -1,6 +1,6 @@
 """The share of the step time spent waiting for data, for several rules.
 
-The limits are here because these rules must agree on when a run waits.
+The default limits are here because these rules must agree on when a run waits.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class Waiting:
     share: float
     exposed_share: float
     usual_share: float  # without the longest waits
+    notable_share: float = NOTABLE_SHARE
+    release_share: float = RELEASE_SHARE
 
     @property
     def exposed_seconds(self) -> float:
@@ -94,8 +96,8 @@ class Waiting:
         return Floor(self.compute_seconds, "the training step's own work")
 
     def is_notable(self, *, already_open: bool) -> bool:
-        limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
-        return self.exposed_share >= limit and self.usual_share >= RELEASE_SHARE
+        is_long = self.exposed_share >= self._limit(already_open=already_open)
+        return is_long and self.usual_share >= self.release_share
 
     def blocked_share(self, use: CoreUse) -> float:
         """Return the share of time in which training can have waited for its workers.
@@ -112,7 +114,7 @@ class Waiting:
     def keeps_up(self, use: CoreUse, *, already_open: bool) -> bool:
         """Return whether workers deliver in time, and the rest is the cost of receiving."""
         is_for_cores = (average_or_none(use.main_wait) or 0.0) >= CORE_WAIT_SHARE
-        limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+        limit = self._limit(already_open=already_open)
         return not is_for_cores and self.blocked_share(use) < limit
 
     def is_for_a_core(self, use: CoreUse) -> bool:
@@ -121,7 +123,10 @@ class Waiting:
         if without_core < CORE_WAIT_SHARE:
             return False
         left = self.exposed_share * (1.0 - without_core)
-        return min(left, self._left_by_workers(use)) < NOTABLE_SHARE
+        return min(left, self._left_by_workers(use)) < self.notable_share
+
+    def _limit(self, *, already_open: bool) -> float:
+        return self.release_share if already_open else self.notable_share
 
     def _left_by_workers(self, use: CoreUse) -> float:
         """Return the share of time blocked that is left if workers never wait for a core."""
@@ -146,7 +151,7 @@ class Waiting:
             "share",
             limit,
             Side.ABOVE,
-            None if limit is None else RELEASE_SHARE,
+            None if limit is None else self.release_share,
         )
 
     def gain_without(self, *floors: Floor) -> Gain:
@@ -159,6 +164,9 @@ def measure_waiting(
     data_wait_seconds: Array,
     busiest_gpu_percent: Samples | None = None,
     exposed_wait_seconds: Array | None = None,
+    *,
+    notable_share: float = NOTABLE_SHARE,
+    release_share: float = RELEASE_SHARE,
 ) -> Waiting | None:
     """Return None if the total time is 0.
 
@@ -179,6 +187,8 @@ def measure_waiting(
             share, _exposed_share(total, busiest_gpu_percent, exposed_wait_seconds)
         ),
         usual_share=_usual_share(step_seconds, waits),
+        notable_share=notable_share,
+        release_share=release_share,
     )
 
 
@@ -188,11 +198,16 @@ def measure_notable_waiting(
     busiest_gpu_percent: Samples | None = None,
     exposed_wait_seconds: Array | None = None,
     *,
+    notable_share: float = NOTABLE_SHARE,
     already_open: bool,
 ) -> Waiting | None:
     """Return None if the total time is 0 or the waiting is below the limit."""
     waiting = measure_waiting(
-        step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+        step_seconds,
+        data_wait_seconds,
+        busiest_gpu_percent,
+        exposed_wait_seconds,
+        notable_share=notable_share,
     )
     if waiting is None or not waiting.is_notable(already_open=already_open):
         return None

@@ -42,26 +42,33 @@ from tracker.diagnosis.input.code_lines import prefetch_line
 from tracker.diagnosis.input.loading import WAITING_CORES
 from tracker.diagnosis.signals import Array, Samples
 
-SPIKES_SHARE = 0.20
-SPIKES_RELEASE_SHARE = 0.14
-# A wait is long if it exceeds the larger of these two.
-LONG_WAIT_SECONDS = 0.030
-LONG_WAIT_OF_STEP = 0.30
-# Share of the step; the median wait must not exceed it.
-LARGEST_USUAL_WAIT = 0.05
-
-BUSY_WORKER_CORES = 0.80
-# Share of the long waits that may be next to an evaluation or a checkpoint.
-MAX_BESIDE_OTHERS = 0.50
-# Relative difference allowed between the period of long waits and the worker count.
-PERIOD_WITHIN = 0.25
-
 Mask = NDArray[np.bool_]
 
-CRITICAL_SHARE = 0.20
-FEWEST_STEPS = 10
-USUAL_PREFETCH = 2
-MAX_PREFETCH = 8
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    waiting_cores: float = WAITING_CORES
+
+    spikes_share: float = 0.20
+    spikes_release_share: float = 0.14
+    # A wait is long if it exceeds the larger of these two.
+    long_wait_seconds: float = 0.030
+    long_wait_of_step: float = 0.30
+    # Share of the step; the median wait must not exceed it.
+    largest_usual_wait: float = 0.05
+
+    busy_worker_cores: float = 0.80
+    # Share of the long waits that may be next to an evaluation or a checkpoint.
+    max_beside_others: float = 0.50
+    # Relative difference allowed between the period of long waits and the worker count.
+    period_within: float = 0.25
+
+    critical_share: float = 0.20
+    fewest_steps: int = 10
+    usual_prefetch: int = 2
+    max_prefetch: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +90,32 @@ def check(
     worker_cpu_cores: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if len(step_seconds) < FEWEST_STEPS:
+    if len(step_seconds) < limits.fewest_steps:
         return None
     waits = np.minimum(data_wait_seconds, step_seconds)
     typical_step = float(np.median(step_seconds))
-    if float(np.median(waits / step_seconds)) >= LARGEST_USUAL_WAIT:
+    if float(np.median(waits / step_seconds)) >= limits.largest_usual_wait:
         return None
-    is_long = waits > max(LONG_WAIT_SECONDS, LONG_WAIT_OF_STEP * typical_step)
-    least = SPIKES_RELEASE_SHARE if already_open else SPIKES_SHARE
-    if float(is_long.mean()) < least or _beside_others(is_long, phase_seconds):
+    is_long = waits > max(
+        limits.long_wait_seconds, limits.long_wait_of_step * typical_step
+    )
+    least = limits.spikes_release_share if already_open else limits.spikes_share
+    if float(is_long.mean()) < least or _beside_others(is_long, phase_seconds, limits):
         return None
-    if worker_cpu_cores is not None and typical(worker_cpu_cores) >= BUSY_WORKER_CORES:
+    if (
+        worker_cpu_cores is not None
+        and typical(worker_cpu_cores) >= limits.busy_worker_cores
+    ):
         return None
 
     spikes = _measure(step_seconds, waits, is_long)
     workers = round(loader_workers) if loader_workers is not None else None
     if (
-        _matches(spikes.period, workers)
+        _matches(spikes.period, workers, limits)
         and worker_cpu_cores is not None
-        and typical(worker_cpu_cores) <= WAITING_CORES
+        and typical(worker_cpu_cores) <= limits.waiting_cores
     ):
         return None
     return _finding(
@@ -110,10 +123,13 @@ def check(
         workers=workers,
         prefetch=loader_prefetch_factor,
         framework=framework,
+        limits=limits,
     )
 
 
-def _beside_others(is_long: Mask, phases: Mapping[str, Array] | None) -> bool:
+def _beside_others(
+    is_long: Mask, phases: Mapping[str, Array] | None, limits: Limits
+) -> bool:
     """Return whether most long waits are in or after a step with another phase."""
     others = seconds_of_kind(
         phases or {}, PhaseKind.EVALUATE, PhaseKind.CHECKPOINT, PhaseKind.LOG
@@ -124,7 +140,7 @@ def _beside_others(is_long: Mask, phases: Mapping[str, Array] | None) -> bool:
     if other.all():
         return False  # each step logs
     near = other | np.append(False, other[:-1])
-    return float(near[is_long].mean()) > MAX_BESIDE_OTHERS
+    return float(near[is_long].mean()) > limits.max_beside_others
 
 
 def _measure(step_seconds: Array, waits: Array, is_long: Mask) -> _Spikes:
@@ -145,9 +161,10 @@ def _finding(
     workers: int | None,
     prefetch: float | None,
     framework: str | None,
+    limits: Limits,
 ) -> Finding:
-    in_step = _matches(spikes.period, workers)
-    is_critical = spikes.lost_share >= CRITICAL_SHARE
+    in_step = _matches(spikes.period, workers, limits)
+    is_critical = spikes.lost_share >= limits.critical_share
     together = (
         f" They come every {count(spikes.period or 0, 'step', 'steps')}, the number of"
         " workers: all workers deliver their batch at about the same time."
@@ -162,8 +179,8 @@ def _finding(
             f" wait. Training loses {percent(spikes.lost_share)} of its time to"
             f" these waits.{together}"
         ),
-        evidence=_evidence(spikes, workers, prefetch),
-        recommendations=_recommendations(workers, prefetch, framework),
+        evidence=_evidence(spikes, workers, prefetch, limits),
+        recommendations=_recommendations(workers, prefetch, framework, limits),
         disproof=(
             "Double the number of prefetched batches: if as many steps wait as long as now,"
             " the loader is too slow rather than uneven."
@@ -179,19 +196,19 @@ def _finding(
         ),
         explains=("data-wait-dominates", "steps-are-slow-now-and-then"),
         quality=MEASURED,
-        margin=margin_above(spikes.share, SPIKES_SHARE),
+        margin=margin_above(spikes.share, limits.spikes_share),
         corroboration=AGREEING if in_step else ALONE,
     )
 
 
-def _matches(period: float | None, workers: int | None) -> bool:
+def _matches(period: float | None, workers: int | None, limits: Limits) -> bool:
     if period is None or not workers or workers <= 1:
         return False
-    return abs(period - workers) <= PERIOD_WITHIN * workers
+    return abs(period - workers) <= limits.period_within * workers
 
 
 def _evidence(
-    spikes: _Spikes, workers: int | None, prefetch: float | None
+    spikes: _Spikes, workers: int | None, prefetch: float | None, limits: Limits
 ) -> tuple[Evidence, ...]:
     rows = (
         ("data_wait_seconds", "steps with a long wait, share", spikes.share, "share"),
@@ -211,9 +228,9 @@ def _evidence(
             statistic,
             value,
             unit,
-            SPIKES_SHARE if not row else None,
+            limits.spikes_share if not row else None,
             Side.ABOVE,
-            release=SPIKES_RELEASE_SHARE if not row else None,
+            release=limits.spikes_release_share if not row else None,
         )
         for row, (signal, statistic, value, unit) in enumerate(rows)
         if value is not None
@@ -221,10 +238,10 @@ def _evidence(
 
 
 def _recommendations(
-    workers: int | None, prefetch: float | None, framework: str | None
+    workers: int | None, prefetch: float | None, framework: str | None, limits: Limits
 ) -> tuple[Recommendation, ...]:
-    now = prefetch if prefetch is not None else USUAL_PREFETCH
-    ahead = int(min(MAX_PREFETCH, max(2 * now, 2 * USUAL_PREFETCH)))
+    now = prefetch if prefetch is not None else limits.usual_prefetch
+    ahead = int(min(limits.max_prefetch, max(2 * now, 2 * limits.usual_prefetch)))
     known = "" if prefetch is None else count(prefetch, "batch ahead", "batches ahead")
     longer = Recommendation(
         "Keep more batches ready.",
@@ -237,4 +254,4 @@ def _recommendations(
         " the batches."
     )
     # With a long queue already in place, uneven examples are the likelier cause.
-    return (smaller, longer) if now >= MAX_PREFETCH else (longer, smaller)
+    return (smaller, longer) if now >= limits.max_prefetch else (longer, smaller)

@@ -19,6 +19,7 @@ Catalogue: T4, checkpoint cost.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,15 +49,20 @@ from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
 
-NOTABLE_SHARE = 0.03
-RELEASE_SHARE = 0.02
-LARGE_SHARE = 0.10
-
-BURST_BYTES_PER_SECOND = 50e6
-IDLE_GPU_PERCENT = 10.0
-FEWEST_READINGS = 30
-
 UNKNOWN = "the time of saving, as a phase"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = 0.03
+    release_share: float = 0.02
+    large_share: float = 0.10
+
+    burst_bytes_per_second: float = 50e6
+    idle_gpu_percent: float = 10.0
+    fewest_readings: int = 30
 
 
 def check(
@@ -71,11 +77,12 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if not stage_seconds > 0:
         return Abstention(("stage_seconds",))
     saved = find_episodes(PhaseKind.CHECKPOINT, spans, phase_seconds, step_end_seconds)
-    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+    limit = limits.release_share if already_open else limits.notable_share
     if saved is not None:
         share = min(1.0, saved.total / stage_seconds)
         said = (
@@ -92,13 +99,15 @@ def check(
             else Loop(step_seconds, step_end_seconds, data_wait_seconds, phase_seconds)
         )
         inferred = _inferred(
-            loop, stage_seconds, job_write_bytes_per_second, busiest_gpu_percent
+            loop, stage_seconds, job_write_bytes_per_second, busiest_gpu_percent, limits
         )
         if inferred is None:
             return Abstention((UNKNOWN,))
         share, said, quality = inferred
         signal = "job_write_bytes_per_second"
-    return None if share < limit else _finding(share, said, signal, quality, framework)
+    if share < limit:
+        return None
+    return _finding(share, said, signal, quality, framework, limits=limits)
 
 
 def _inferred(
@@ -106,6 +115,7 @@ def _inferred(
     stage_seconds: float,
     written: Samples | None,
     busiest: Samples | None,
+    limits: Limits,
 ) -> tuple[float, str, float] | None:
     """Return share, sentence and quality from the writes; None if unknown."""
     saves = find_saves(loop, written) if loop and written else None
@@ -121,37 +131,45 @@ def _inferred(
         )
     if written is None or busiest is None:
         return None
-    bursts = _bursts(written, busiest)
+    bursts = _bursts(written, busiest, limits)
     if bursts is None:
         return None
     return (
         bursts,
         f"For {percent(bursts)} of the time, the job wrote more than"
-        f" {BURST_BYTES_PER_SECOND / 1e6:g} MB/s while no GPU worked: it is probably"
-        " saving checkpoints.",
+        f" {limits.burst_bytes_per_second / 1e6:g} MB/s while no GPU worked: it is"
+        " probably saving checkpoints.",
         INFERRED,
     )
 
 
-def _bursts(written: Samples, busiest: Samples) -> float | None:
+def _bursts(written: Samples, busiest: Samples, limits: Limits) -> float | None:
     """Return the share of samples with heavy writes while no GPU works."""
-    if len(written.values) < FEWEST_READINGS or not len(busiest.values):
+    if len(written.values) < limits.fewest_readings or not len(busiest.values):
         return None
     # The latest GPU sample before, from the same tick or the one before.
     near = np.searchsorted(busiest.times, written.times, side="right") - 1
-    is_idle = (near >= 0) & (busiest.values[np.maximum(near, 0)] < IDLE_GPU_PERCENT)
-    return float(np.mean(is_idle & (written.values >= BURST_BYTES_PER_SECOND)))
+    is_idle = (near >= 0) & (
+        busiest.values[np.maximum(near, 0)] < limits.idle_gpu_percent
+    )
+    return float(np.mean(is_idle & (written.values >= limits.burst_bytes_per_second)))
 
 
 def _finding(
-    share: float, said: str, signal: str, quality: float, framework: str | None
+    share: float,
+    said: str,
+    signal: str,
+    quality: float,
+    framework: str | None,
+    *,
+    limits: Limits,
 ) -> Finding:
     unnamed = Recommendation(
         "Time the saving, so that its cost is measured instead of inferred.",
         code=phase_line("checkpoint"),
     )
     return Finding(
-        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        severity=Severity.WARNING if share >= limits.large_share else Severity.NOTICE,
         summary=said,
         evidence=(
             Evidence(
@@ -159,9 +177,9 @@ def _finding(
                 "checkpoints, share of the stage",
                 share,
                 "share",
-                NOTABLE_SHARE,
+                limits.notable_share,
                 Side.ABOVE,
-                release=RELEASE_SHARE,
+                release=limits.release_share,
             ),
         ),
         recommendations=(
@@ -194,6 +212,6 @@ def _finding(
             "step-time-is-in-no-phase",
         ),
         quality=quality,
-        margin=margin_above(share, NOTABLE_SHARE),
+        margin=margin_above(share, limits.notable_share),
         corroboration=ALONE if quality == MEASURED else AGREEING,
     )

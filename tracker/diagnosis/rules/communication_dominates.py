@@ -48,24 +48,29 @@ from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.hardware.gpu_peers import Gpus, busiest_of, facts_of, median_of
 from tracker.diagnosis.signals import Array, Ranks, Samples
 
-NOTABLE_SHARE = 0.10
-RELEASE_SHARE = 0.07
-WARNING_SHARE = 0.20
-CRITICAL_SHARE = 0.40
-
-# Without phases: limits for busy links and for low GPU work.
-BUSY_LINK_SHARE = 0.30
-BUSY_GPU_PERCENT = 70.0
-LITTLE_WORK_PERCENT = 40.0
-LITTLE_POWER_SHARE = 0.50
-# One direction of one NVLink 2 to 4 link, from NVIDIA's data for V100, A100 and H100.
-# NVLink 5 has twice as much, so its links seem busier than they are.
-NVLINK_BYTES_PER_SECOND = 25e9
-
-# Share of time above which other jobs slow down changing ranks.
-CORE_WAIT_SHARE = 0.10
-
 UNKNOWN = "the time of communication, as a phase"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = 0.10
+    release_share: float = 0.07
+    warning_share: float = 0.20
+    critical_share: float = 0.40
+
+    # Without phases: limits for busy links and for low GPU work.
+    busy_link_share: float = 0.30
+    busy_gpu_percent: float = 70.0
+    little_work_percent: float = 40.0
+    little_power_share: float = 0.50
+    # One direction of one NVLink 2 to 4 link, from NVIDIA's data for V100, A100 and H100.
+    # NVLink 5 has twice as much, so its links seem busier than they are.
+    nvlink_bytes_per_second: float = 25e9
+
+    # Share of time above which other jobs slow down changing ranks.
+    core_wait_share: float = 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,7 @@ def check(
     model_wrapper: str | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     is_alone = ranks is None and (world_size or 1) <= 1 and len(gpus or {}) <= 1
     exposed = _exposed_in_trace(
@@ -98,18 +104,18 @@ def check(
     if exposed is None:
         if is_alone:
             return Abstention((ONE_GPU,))
-        return _by_links(gpus or {})
-    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+        return _by_links(gpus or {}, limits)
+    limit = limits.release_share if already_open else limits.notable_share
     if not exposed.share >= limit:
         return None
     # A rank that waits for a core delays the other ranks at the next collective.
     without_core = average_or_none(job_main_thread_core_wait_share) or 0.0
-    if without_core >= CORE_WAIT_SHARE and exposed.share - without_core < limit:
+    if without_core >= limits.core_wait_share and exposed.share - without_core < limit:
         return Abstention((CROWDED,))
 
     step = exposed.step_seconds
     return Finding(
-        severity=_severity(exposed.share),
+        severity=_severity(exposed.share, limits),
         summary=(
             f"Communication takes {duration(exposed.seconds)} of each"
             f" {duration(step)} step ({percent(exposed.share)})."
@@ -120,9 +126,9 @@ def check(
                 "communication, share of step time",
                 exposed.share,
                 "share",
-                NOTABLE_SHARE,
+                limits.notable_share,
                 Side.ABOVE,
-                release=RELEASE_SHARE,
+                release=limits.release_share,
             ),
             Evidence(
                 exposed.signal, "communication, mean per step", exposed.seconds, "s"
@@ -141,15 +147,15 @@ def check(
         comes_after=("data-wait-dominates",),
         explains=("gpu-utilization-is-low", "gpu-is-busy-with-little-work"),
         quality=MEASURED,
-        margin=margin_above(exposed.share, NOTABLE_SHARE),
+        margin=margin_above(exposed.share, limits.notable_share),
         corroboration=AGREEING if exposed.signal == "ranks" else ALONE,
     )
 
 
-def _severity(share: float) -> Severity:
-    if share >= CRITICAL_SHARE:
+def _severity(share: float, limits: Limits) -> Severity:
+    if share >= limits.critical_share:
         return Severity.CRITICAL
-    return Severity.WARNING if share >= WARNING_SHARE else Severity.NOTICE
+    return Severity.WARNING if share >= limits.warning_share else Severity.NOTICE
 
 
 def _exposed_in_trace(
@@ -213,7 +219,7 @@ def _least_of_ranks(ranks: Ranks) -> float | None:
     return float(together.sum() / steps.max(axis=1).sum())
 
 
-def _by_links(gpus: Gpus) -> Answer:
+def _by_links(gpus: Gpus, limits: Limits) -> Answer:
     """Infer from the links and the work of the busiest GPU."""
     gpu = busiest_of(gpus)
     links = facts_of(gpus, "gpu_nvlinks")
@@ -231,17 +237,25 @@ def _by_links(gpus: Gpus) -> Answer:
     if len(known) < len(directions) or busy is None or not power or not limit:
         return Abstention((UNKNOWN,))
 
-    use = min(known) / (links[gpu] * NVLINK_BYTES_PER_SECOND)
-    does_little = power / limit < LITTLE_POWER_SHARE and (
-        work is None or work < LITTLE_WORK_PERCENT
+    use = min(known) / (links[gpu] * limits.nvlink_bytes_per_second)
+    does_little = power / limit < limits.little_power_share and (
+        work is None or work < limits.little_work_percent
     )
-    if use < BUSY_LINK_SHARE or busy < BUSY_GPU_PERCENT or not does_little:
+    if (
+        use < limits.busy_link_share
+        or busy < limits.busy_gpu_percent
+        or not does_little
+    ):
         # Idle links prove nothing: ranks may communicate over a network.
         return Abstention((UNKNOWN,))
-    return _finding_of_links(gpu, use=use, busy=busy, power=power / limit)
+    return _finding_of_links(
+        gpu, use=use, busy=busy, power=power / limit, limits=limits
+    )
 
 
-def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Finding:
+def _finding_of_links(
+    gpu: int, *, use: float, busy: float, power: float, limits: Limits
+) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
@@ -255,7 +269,7 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
                 "NVLink rate, median of the slower direction, share of the link rate",
                 use,
                 "share",
-                BUSY_LINK_SHARE,
+                limits.busy_link_share,
                 Side.ABOVE,
             ),
             Evidence(
@@ -263,7 +277,7 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
                 "GPU power, median, share of its limit",
                 power,
                 "share",
-                LITTLE_POWER_SHARE,
+                limits.little_power_share,
                 Side.BELOW,
             ),
             Evidence(
@@ -271,7 +285,7 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
                 "GPU utilization, median",
                 busy,
                 "%",
-                BUSY_GPU_PERCENT,
+                limits.busy_gpu_percent,
                 Side.ABOVE,
             ),
         ),

@@ -47,16 +47,6 @@ from tracker.diagnosis.input.code_lines import copy_line
 from tracker.diagnosis.signals import Array, Fact, Samples
 from tracker.diagnosis.signals.signal import FLAG
 
-# Share of the step.
-COPY_SHARE = 0.05
-COPY_RELEASE_SHARE = 0.035
-CRITICAL_SHARE = 0.15
-# At this share, a copy from pageable memory is reported as a notice.
-PAGEABLE_COPY_SHARE = 0.01
-PAGEABLE_COPY_RELEASE_SHARE = 0.007
-
-# Below this share of the waiting, copies are not its cause but the next limit.
-COPY_PART_OF_WAITING = 0.50
 INPUT_BOUND = "data-wait-dominates"
 
 # One direction of one lane per PCIe generation, after its encoding: 8 of 10 bits for 2.5
@@ -70,9 +60,25 @@ LANE_BYTES_PER_SECOND = {
     6: 7.56e9,
 }
 
-MAX_LANES = 32
-
 COPY_PHASE = "the time of the copy to the GPU, as a phase"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Share of the step.
+    copy_share: float = 0.05
+    copy_release_share: float = 0.035
+    critical_share: float = 0.15
+    # At this share, a copy from pageable memory is reported as a notice.
+    pageable_copy_share: float = 0.01
+    pageable_copy_release_share: float = 0.007
+
+    # Below this share of the waiting, copies are not its cause but the next limit.
+    copy_part_of_waiting: float = 0.50
+
+    max_lanes: int = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,7 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     copy = _measure(
         step_seconds,
@@ -112,20 +119,29 @@ def check(
         phase_seconds,
         busiest_gpu_percent,
         gpus,
+        limits=limits,
     )
     if copy is None:
         return Abstention((COPY_PHASE,))
     is_pageable = loader_pin_memory == 0
-    costs = copy.share >= (COPY_RELEASE_SHARE if already_open else COPY_SHARE)
-    least = PAGEABLE_COPY_RELEASE_SHARE if already_open else PAGEABLE_COPY_SHARE
+    costs = copy.share >= (
+        limits.copy_release_share if already_open else limits.copy_share
+    )
+    least = (
+        limits.pageable_copy_release_share
+        if already_open
+        else limits.pageable_copy_share
+    )
     if not costs and not (is_pageable and copy.share >= least):
         return None
-    is_the_waiting = costs and _is_the_waiting(copy, data_wait_seconds)
+    is_the_waiting = costs and _is_the_waiting(copy, data_wait_seconds, limits)
     return Finding(
-        severity=_severity(copy, costs=costs),
+        severity=_severity(copy, costs=costs, limits=limits),
         summary=_summary(copy, is_pageable=is_pageable),
-        evidence=_evidence(copy, loader_pin_memory),
-        recommendations=_recommendations(copy, framework, is_pageable=is_pageable),
+        evidence=_evidence(copy, loader_pin_memory, limits),
+        recommendations=_recommendations(
+            copy, framework, is_pageable=is_pageable, limits=limits
+        ),
         disproof=(
             "Train for a minute on one batch that stays on the GPU: if steps take as long"
             " as now, they do not wait for copies."
@@ -134,7 +150,9 @@ def check(
         explains=(INPUT_BOUND,) if is_the_waiting else (),
         comes_after=() if is_the_waiting else (INPUT_BOUND,),
         quality=MEASURED if copy.is_on_device else SAMPLED,
-        margin=margin_above(copy.share, COPY_SHARE if costs else PAGEABLE_COPY_SHARE),
+        margin=margin_above(
+            copy.share, limits.copy_share if costs else limits.pageable_copy_share
+        ),
         corroboration=AGREEING if is_pageable and costs else ALONE,
     )
 
@@ -154,6 +172,8 @@ def _measure(
     in_script: Mapping[str, Array] | None,
     busiest: Samples | None,
     gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    *,
+    limits: Limits,
 ) -> _Copy | None:
     """Return None if no copy was timed."""
     step = average(step_seconds)
@@ -182,7 +202,7 @@ def _measure(
         min(seconds, step),
         is_on_device,
         max(rates) * step if rates else None,
-        _link(gpus),
+        _link(gpus, limits),
     )
 
 
@@ -193,26 +213,28 @@ def _mean_of_copies(phases: Mapping[str, Array] | None) -> float | None:
     return float(np.nanmean(found))
 
 
-def _link(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float | None:
+def _link(
+    gpus: Mapping[int, Mapping[str, Samples | Fact]], limits: Limits
+) -> float | None:
     for signals in gpus.values():
         generation = signals.get("gpu_pcie_generation_max")
         width = signals.get("gpu_pcie_width_max")
         if isinstance(generation, int | float) and isinstance(width, int | float):
             lane = LANE_BYTES_PER_SECOND.get(round(min(generation, 100.0)))
-            return lane * width if lane and 0 < width <= MAX_LANES else None
+            return lane * width if lane and 0 < width <= limits.max_lanes else None
     return None
 
 
-def _is_the_waiting(copy: _Copy, waits: Array | None) -> bool:
+def _is_the_waiting(copy: _Copy, waits: Array | None, limits: Limits) -> bool:
     """Return whether a loader that copies its batches could wait mostly for copies."""
     wait = 0.0 if waits is None else average(waits)
-    return copy.seconds >= COPY_PART_OF_WAITING * wait
+    return copy.seconds >= limits.copy_part_of_waiting * wait
 
 
-def _severity(copy: _Copy, *, costs: bool) -> Severity:
+def _severity(copy: _Copy, *, costs: bool, limits: Limits) -> Severity:
     if not costs:
         return Severity.NOTICE
-    is_critical = copy.share >= CRITICAL_SHARE
+    is_critical = copy.share >= limits.critical_share
     return Severity.CRITICAL if is_critical else Severity.WARNING
 
 
@@ -235,16 +257,18 @@ def _summary(copy: _Copy, *, is_pageable: bool) -> str:
     )
 
 
-def _evidence(copy: _Copy, pinned: float | None) -> tuple[Evidence, ...]:
+def _evidence(
+    copy: _Copy, pinned: float | None, limits: Limits
+) -> tuple[Evidence, ...]:
     found = [
         Evidence(
             "device_phase_seconds" if copy.is_on_device else "phase_seconds",
             "copies, share of step time",
             copy.share,
             "share",
-            COPY_SHARE,
+            limits.copy_share,
             Side.ABOVE,
-            release=COPY_RELEASE_SHARE,
+            release=limits.copy_release_share,
         ),
         Evidence("step_seconds", "step time, mean", copy.step_seconds, "s"),
     ]
@@ -263,7 +287,7 @@ def _evidence(copy: _Copy, pinned: float | None) -> tuple[Evidence, ...]:
 
 
 def _recommendations(
-    copy: _Copy, framework: str | None, *, is_pageable: bool
+    copy: _Copy, framework: str | None, *, is_pageable: bool, limits: Limits
 ) -> tuple[Recommendation, ...]:
     overlap = Recommendation(
         "Copy the next batch from pinned memory while the GPU works on the current one.",
@@ -271,7 +295,7 @@ def _recommendations(
         suggested="pinned memory" if is_pageable else "",
         code=copy_line(framework),
     )
-    if not copy.share >= COPY_SHARE:
+    if not copy.share >= limits.copy_share:
         return (overlap,)
     return (
         overlap,

@@ -51,18 +51,23 @@ from tracker.diagnosis.input.code_lines import one_thread_line
 from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-# Share of scheduler periods.
-THROTTLED_SHARE = 0.10
-THROTTLED_RELEASE_SHARE = 0.05
-CRITICAL_SHARE = 0.25
 
-# Threads per core.
-THREADS_PER_CORE = 1.5
-# Share of time of the loading processes; a few percent are normal on a busy machine.
-CORE_WAIT_SHARE = 0.20
-CORE_WAIT_RELEASE_SHARE = 0.15
-# Share of its cores; a job that uses less does not oversubscribe them.
-OWN_CPU_SHARE = 0.60
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Share of scheduler periods.
+    throttled_share: float = 0.10
+    throttled_release_share: float = 0.05
+    critical_share: float = 0.25
+
+    # Threads per core.
+    threads_per_core: float = 1.5
+    # Share of time of the loading processes; a few percent are normal on a busy machine.
+    core_wait_share: float = 0.20
+    core_wait_release_share: float = 0.15
+    # Share of its cores; a job that uses less does not oversubscribe them.
+    own_cpu_share: float = 0.60
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +97,13 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if not effective_cores > 0:
         return Abstention(("effective_cores",))
     fills_cores = (
         job_cpu_cores is None
-        or average(job_cpu_cores.values) >= OWN_CPU_SHARE * effective_cores
+        or average(job_cpu_cores.values) >= limits.own_cpu_share * effective_cores
     )
     load = _measure(
         effective_cores,
@@ -105,6 +111,7 @@ def check(
         average_or_none(job_threads),
         highest_average(worker_core_wait_share, job_main_thread_core_wait_share),
         already_open=already_open,
+        limits=limits,
     )
     if load.throttled is None and (load.threads is None or load.core_wait is None):
         return Abstention(("cgroup_throttled_share", "worker_core_wait_share"))
@@ -114,7 +121,7 @@ def check(
         not load.is_throttled
         and job_cpu_cores is not None
         and is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
-        and not _waits_for_itself(job_cpu_cores, load, effective_cores)
+        and not _waits_for_itself(job_cpu_cores, load, effective_cores, limits)
     ):
         return Abstention((CROWDED,))
     if not load.is_throttled and not fills_cores:
@@ -131,10 +138,13 @@ def check(
     cores_of = _cores(effective_cores, cpu_quota_cores, host_cores)
     workers = typical(job_workers) if job_workers is not None else 0.0
     return Finding(
-        severity=_severity(load, waiting),
+        severity=_severity(load, waiting, limits),
         summary=_summary(load, waiting, cores_of),
         evidence=_evidence(
-            load, effective_cores, average_or_none(cgroup_throttled_seconds_per_second)
+            load,
+            effective_cores,
+            average_or_none(cgroup_throttled_seconds_per_second),
+            limits,
         ),
         recommendations=_recommendations(
             effective_cores, workers, cores_of, load, framework
@@ -146,13 +156,13 @@ def check(
         gain=_gain(load, waiting),
         explains=_explained(workers),
         quality=_quality(load, cgroup_throttled_share, worker_core_wait_share),
-        margin=_margin(load),
+        margin=_margin(load, limits),
         corroboration=AGREEING if load.is_throttled and load.is_crammed else ALONE,
     )
 
 
 def _waits_for_itself(
-    job_cpu_cores: Samples, load: _Load, effective_cores: float
+    job_cpu_cores: Samples, load: _Load, effective_cores: float, limits: Limits
 ) -> bool:
     """Return whether the job's threads alone are too many for its cores.
 
@@ -161,7 +171,7 @@ def _waits_for_itself(
     """
     running_share = 1.0 - min(0.99, load.core_wait or 0.0)
     wanted = average(job_cpu_cores.values) / running_share
-    return wanted > 0 and 1.0 - effective_cores / wanted >= CORE_WAIT_SHARE
+    return wanted > 0 and 1.0 - effective_cores / wanted >= limits.core_wait_share
 
 
 def _measure(
@@ -171,23 +181,24 @@ def _measure(
     core_wait: float | None,
     *,
     already_open: bool,
+    limits: Limits,
 ) -> _Load:
-    stopped = THROTTLED_RELEASE_SHARE if already_open else THROTTLED_SHARE
-    waited = CORE_WAIT_RELEASE_SHARE if already_open else CORE_WAIT_SHARE
+    stopped = limits.throttled_release_share if already_open else limits.throttled_share
+    waited = limits.core_wait_release_share if already_open else limits.core_wait_share
     return _Load(
         throttled,
         threads,
         core_wait,
         is_throttled=throttled is not None and throttled >= stopped,
-        is_crammed=(threads or 0.0) > THREADS_PER_CORE * cores
+        is_crammed=(threads or 0.0) > limits.threads_per_core * cores
         and (core_wait or 0.0) >= waited,
     )
 
 
-def _severity(load: _Load, waiting: Waiting | None) -> Severity:
+def _severity(load: _Load, waiting: Waiting | None, limits: Limits) -> Severity:
     if waiting is None:
         return Severity.NOTICE
-    is_often = load.is_throttled and (load.throttled or 0.0) >= CRITICAL_SHARE
+    is_often = load.is_throttled and (load.throttled or 0.0) >= limits.critical_share
     return Severity.CRITICAL if is_often else Severity.WARNING
 
 
@@ -218,7 +229,7 @@ def _summary(load: _Load, waiting: Waiting | None, cores_of: str) -> str:
 
 
 def _evidence(
-    load: _Load, cores: float, stopped_seconds: float | None
+    load: _Load, cores: float, stopped_seconds: float | None, limits: Limits
 ) -> tuple[Evidence, ...]:
     rows = (
         (
@@ -226,8 +237,8 @@ def _evidence(
             "throttled scheduler periods, mean share",
             load.throttled,
             "share",
-            THROTTLED_SHARE,
-            THROTTLED_RELEASE_SHARE,
+            limits.throttled_share,
+            limits.throttled_release_share,
         ),
         (
             "cgroup_throttled_seconds_per_second",
@@ -242,7 +253,7 @@ def _evidence(
             f"threads, mean, for {cores:g} cores",
             load.threads,
             "threads",
-            THREADS_PER_CORE * cores,
+            limits.threads_per_core * cores,
             None,
         ),
         (
@@ -250,8 +261,8 @@ def _evidence(
             "time runnable without a core, mean share",
             load.core_wait,
             "share",
-            CORE_WAIT_SHARE,
-            CORE_WAIT_RELEASE_SHARE,
+            limits.core_wait_share,
+            limits.core_wait_release_share,
         ),
         ("effective_cores", "CPU limit of the container", cores, "cores", None, None),
     )
@@ -320,10 +331,10 @@ def _quality(
     return decisive.quality if decisive is not None else 1.0
 
 
-def _margin(load: _Load) -> float:
+def _margin(load: _Load, limits: Limits) -> float:
     stopped = load.throttled if load.is_throttled else 0.0
     waited = load.core_wait if load.is_crammed else 0.0
     return max(
-        margin_above(stopped or 0.0, THROTTLED_SHARE),
-        margin_above(waited or 0.0, CORE_WAIT_SHARE),
+        margin_above(stopped or 0.0, limits.throttled_share),
+        margin_above(waited or 0.0, limits.core_wait_share),
     )

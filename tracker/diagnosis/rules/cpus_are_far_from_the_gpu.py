@@ -18,6 +18,8 @@ Catalogue: H6, NUMA and affinity.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import percentile
 from tracker.diagnosis.engine.finding import (
     ALONE,
@@ -37,18 +39,29 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-# The job uses the GPU if its busiest samples reach this.
-WORKING_PERCENT = 5.0
-PERCENTILE = 95.0
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # The job uses the GPU if its busiest samples reach this.
+    working_percent: float = 5.0
+    percentile: float = 95.0
 
 
 def check(
-    gpu_utilization_percent: Samples, gpu_near_cpus: str, allowed_cpus: str
+    gpu_utilization_percent: Samples,
+    gpu_near_cpus: str,
+    allowed_cpus: str,
+    *,
+    limits: Limits = Limits(),
 ) -> Answer:
     near, allowed = parse_cpus(gpu_near_cpus), parse_cpus(allowed_cpus)
     if not near or not allowed:
         return Abstention(("gpu_near_cpus", "allowed_cpus"))
-    works = percentile(gpu_utilization_percent, PERCENTILE) >= WORKING_PERCENT
+    works = (
+        percentile(gpu_utilization_percent, limits.percentile) >= limits.working_percent
+    )
     if near & allowed or not works:
         return None
 

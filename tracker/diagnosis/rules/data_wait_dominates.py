@@ -63,21 +63,27 @@ from tracker.diagnosis.input.waiting import (
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import LOADER
 
-CRITICAL_SHARE = 0.20
-
-# Without step times: the load of a GPU that receives data too slowly.
-MAX_GPU_PERCENT = 70.0
-MIN_SWING_PERCENT = 50.0  # from the 5th percentile to the 95th
-IDLE_GPU_PERCENT = 10.0
-MIN_IDLE_READINGS = 0.20
-# Limits for the causes: share of cores, of scheduler periods and of time.
-FULL_CPU_SHARE = 0.80
-THROTTLED_SHARE = 0.10
-PRESSURE_SHARE = 0.20
-
 TIMERS = ("step_seconds", "data_wait_seconds")
 
-__all__ = ["CRITICAL_SHARE", "NOTABLE_SHARE", "RELEASE_SHARE", "check"]
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = NOTABLE_SHARE
+    release_share: float = RELEASE_SHARE
+
+    critical_share: float = 0.20
+
+    # Without step times: the load of a GPU that receives data too slowly.
+    max_gpu_percent: float = 70.0
+    min_swing_percent: float = 50.0  # from the 5th percentile to the 95th
+    idle_gpu_percent: float = 10.0
+    min_idle_readings: float = 0.20
+    # Limits for the causes: share of cores, of scheduler periods and of time.
+    full_cpu_share: float = 0.80
+    throttled_share: float = 0.10
+    pressure_share: float = 0.20
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +118,16 @@ def check(
     probe_prepare_seconds: float | None = None,
     probe_fetch_seconds: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if step_seconds is not None and data_wait_seconds is not None:
         waiting = measure_waiting(
-            step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+            step_seconds,
+            data_wait_seconds,
+            busiest_gpu_percent,
+            exposed_wait_seconds,
+            notable_share=limits.notable_share,
+            release_share=limits.release_share,
         )
         if waiting is None or not waiting.is_notable(already_open=already_open):
             return None
@@ -135,29 +147,37 @@ def check(
             probe_prepare_seconds,
             probe_fetch_seconds,
         )
-        return _measured(waiting, trials, round(loader_workers or 0), framework)
+        return _measured(waiting, trials, round(loader_workers or 0), framework, limits)
     if step_seconds is None and busiest_gpu_percent is not None:
         cause = _likely_cause(
-            job_cpu_cores, effective_cores, cgroup_throttled_share, io_pressure_share
+            job_cpu_cores,
+            effective_cores,
+            cgroup_throttled_share,
+            io_pressure_share,
+            limits,
         )
-        if cause is not None and _is_starved(busiest_gpu_percent):
-            return _guessed(busiest_gpu_percent, cause)
+        if cause is not None and _is_starved(busiest_gpu_percent, limits):
+            return _guessed(busiest_gpu_percent, cause, limits)
     timers = zip(TIMERS, (step_seconds, data_wait_seconds), strict=True)
     return Abstention(tuple(name for name, timed in timers if timed is None))
 
 
 def _measured(
-    waiting: Waiting, trials: Trials, workers: int, framework: str | None
+    waiting: Waiting,
+    trials: Trials,
+    workers: int,
+    framework: str | None,
+    limits: Limits,
 ) -> Finding:
     gpu_disagrees = waiting.exposed_share < waiting.share / 2
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=(
             f"Each step waits {duration(waiting.exposed_seconds)} of"
             f" {duration(waiting.step_seconds)} for its batch"
             f" ({percent(waiting.exposed_share)}){waiting.hidden_words}."
         ),
-        evidence=(*_evidence(waiting), *trials.evidence()),
+        evidence=(*_evidence(waiting, limits), *trials.evidence()),
         recommendations=(
             trials.recommendation(),
             Recommendation(
@@ -175,16 +195,16 @@ def _measured(
             (trials.floor(waiting),),
         ),
         explains=("host-memory-is-unused", "gpu-utilization-is-low"),
-        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        margin=margin_above(waiting.exposed_share, limits.notable_share),
         corroboration=(
             CONTRADICTED if gpu_disagrees else trials.corroboration(waiting)
         ),
     )
 
 
-def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
+def _evidence(waiting: Waiting, limits: Limits) -> tuple[Evidence, ...]:
     return (
-        waiting.evidence(NOTABLE_SHARE),
+        waiting.evidence(limits.notable_share),
         Evidence(
             signal="data_wait_seconds",
             statistic="waiting for data, mean per step",
@@ -200,16 +220,17 @@ def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
     )
 
 
-def _is_starved(busiest: Samples) -> bool:
+def _is_starved(busiest: Samples, limits: Limits) -> bool:
     """Return whether a GPU works intermittently and its median load is low."""
     swing = percentile(busiest, 95) - percentile(busiest, 5)
     is_on_and_off = (
-        swing > MIN_SWING_PERCENT
-        or float(np.mean(busiest.values < IDLE_GPU_PERCENT)) >= MIN_IDLE_READINGS
+        swing > limits.min_swing_percent
+        or float(np.mean(busiest.values < limits.idle_gpu_percent))
+        >= limits.min_idle_readings
     )
     # A GPU that is always idle has no work, so it does not wait for data.
-    works = percentile(busiest, 95) >= IDLE_GPU_PERCENT
-    return typical(busiest) < MAX_GPU_PERCENT and is_on_and_off and works
+    works = percentile(busiest, 95) >= limits.idle_gpu_percent
+    return typical(busiest) < limits.max_gpu_percent and is_on_and_off and works
 
 
 def _likely_cause(
@@ -217,6 +238,7 @@ def _likely_cause(
     effective_cores: float | None,
     throttled: Samples | None,
     pressure: Samples | None,
+    limits: Limits,
 ) -> _Cause | None:
     causes = []
     if job_cpu_cores is not None and effective_cores and effective_cores > 0:
@@ -226,7 +248,7 @@ def _likely_cause(
                 "job_cpu_cores",
                 "CPU use of the job, median, share of its cores",
                 share,
-                FULL_CPU_SHARE,
+                limits.full_cpu_share,
                 f"the job uses {percent(share)} of its cores",
             )
         )
@@ -237,7 +259,7 @@ def _likely_cause(
                 "cgroup_throttled_share",
                 "throttled scheduler periods, mean share",
                 share,
-                THROTTLED_SHARE,
+                limits.throttled_share,
                 f"the CPU quota throttles the job in {percent(share)} of all periods",
             )
         )
@@ -248,7 +270,7 @@ def _likely_cause(
                 "io_pressure_share",
                 "time stalled on storage, mean share",
                 share,
-                PRESSURE_SHARE,
+                limits.pressure_share,
                 f"tasks wait for storage {percent(share)} of the time",
             )
         )
@@ -256,7 +278,7 @@ def _likely_cause(
     return max(found, key=lambda cause: cause.value / cause.limit, default=None)
 
 
-def _guessed(busiest: Samples, cause: _Cause) -> Finding:
+def _guessed(busiest: Samples, cause: _Cause, limits: Limits) -> Finding:
     usual = typical(busiest)
     return Finding(
         title="The GPU probably waits for data",
@@ -271,7 +293,7 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
                 "GPU utilization, median",
                 usual,
                 "%",
-                MAX_GPU_PERCENT,
+                limits.max_gpu_percent,
                 Side.BELOW,
             ),
             Evidence(
@@ -296,6 +318,6 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
         ),
         explains=("gpu-utilization-is-low",),
         quality=COARSE,
-        margin=margin_below(usual, MAX_GPU_PERCENT),
+        margin=margin_below(usual, limits.max_gpu_percent),
         corroboration=ALONE,
     )

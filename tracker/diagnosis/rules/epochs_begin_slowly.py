@@ -48,19 +48,24 @@ from tracker.diagnosis.signals.signal import FLAG
 
 SPAN = Span.STAGE
 
-# Share of the time from the first step to the last.
-BOUNDARY_SHARE = 0.03
-BOUNDARY_RELEASE_SHARE = 0.02
-CRITICAL_SHARE = 0.08
-FEWEST_BOUNDARIES = 2
-
-# A GPU that is busier than this between epochs does work outside of named phases.
-IDLE_GPU_PERCENT = 30.0
-FEWEST_READINGS = 3
-# A sample covers the second before it.
-READING_SECONDS = 1.0
-
 EVALUATION = "the time of evaluation between epochs, as a phase"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Share of the time from the first step to the last.
+    boundary_share: float = 0.03
+    boundary_release_share: float = 0.02
+    critical_share: float = 0.08
+    fewest_boundaries: int = 2
+
+    # A GPU that is busier than this between epochs does work outside of named phases.
+    idle_gpu_percent: float = 30.0
+    fewest_readings: int = 3
+    # A sample covers the second before it.
+    reading_seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +95,19 @@ def check(
     loader_persistent_workers: float | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     boundaries = _find(
-        step_seconds, step_end_seconds, gap_before_step_seconds, spans or {}
+        step_seconds, step_end_seconds, gap_before_step_seconds, spans or {}, limits
     )
-    limit = BOUNDARY_RELEASE_SHARE if already_open else BOUNDARY_SHARE
+    limit = limits.boundary_release_share if already_open else limits.boundary_share
     if boundaries is None or boundaries.share < limit:
         return None
 
     workers = round(loader_workers or 0)
     restarts = workers > 0 and loader_persistent_workers == 0
-    gpu_percent = _gpu_between(boundaries, busiest_gpu_percent)
-    is_idle = gpu_percent is not None and gpu_percent < IDLE_GPU_PERCENT
+    gpu_percent = _gpu_between(boundaries, busiest_gpu_percent, limits)
+    is_idle = gpu_percent is not None and gpu_percent < limits.idle_gpu_percent
     is_named = (
         spans_of_kind(spans or {}, PhaseKind.EVALUATE, PhaseKind.CHECKPOINT) is not None
     )
@@ -115,14 +121,19 @@ def check(
         restarts=restarts,
         is_seen=is_idle or is_named,
         framework=framework,
+        limits=limits,
     )
 
 
 def _find(
-    step_seconds: Array, ends: Array, gaps: Array, spans: Mapping[str, Samples]
+    step_seconds: Array,
+    ends: Array,
+    gaps: Array,
+    spans: Mapping[str, Samples],
+    limits: Limits,
 ) -> _Boundaries | None:
     rows = epoch_starts(step_seconds, gaps)
-    if len(rows) < FEWEST_BOUNDARIES:
+    if len(rows) < limits.fewest_boundaries:
         return None
     total = float(ends[-1] - ends[0] + step_seconds[0])
     lengths = gaps[rows]
@@ -137,7 +148,9 @@ def _find(
     return _Boundaries(starts, lengths, named, total) if total > 0 else None
 
 
-def _gpu_between(boundaries: _Boundaries, busiest: Samples | None) -> float | None:
+def _gpu_between(
+    boundaries: _Boundaries, busiest: Samples | None, limits: Limits
+) -> float | None:
     """Return the mean load of the GPU between epochs; None with too few samples."""
     if busiest is None:
         return None
@@ -146,8 +159,8 @@ def _gpu_between(boundaries: _Boundaries, busiest: Samples | None) -> float | No
     starts, lengths = boundaries.starts[place], boundaries.lengths[place]
     # A sample whose second began before the gap also covers steps.
     whole = (place >= 0) & (times <= starts + lengths)
-    whole &= times - starts >= READING_SECONDS
-    if whole.sum() < FEWEST_READINGS:
+    whole &= times - starts >= limits.reading_seconds
+    if whole.sum() < limits.fewest_readings:
         return None
     return float(busiest.values[whole].mean())
 
@@ -160,11 +173,12 @@ def _finding(
     restarts: bool,
     is_seen: bool,
     framework: str | None,
+    limits: Limits,
 ) -> Finding:
     lost = float(boundaries.lost.sum())
     number = len(boundaries.lengths)
     mean = lost / number
-    is_critical = boundaries.share >= CRITICAL_SHARE
+    is_critical = boundaries.share >= limits.critical_share
     why = (
         f" {count(workers, 'worker restarts', 'workers restart')} for each epoch."
         if restarts
@@ -178,7 +192,12 @@ def _finding(
             f" {number} pauses.{why}"
         ),
         evidence=_evidence(
-            boundaries, gpu_percent, mean, workers=workers, restarts=restarts
+            boundaries,
+            gpu_percent,
+            mean,
+            workers=workers,
+            restarts=restarts,
+            limits=limits,
         ),
         recommendations=_recommendations(workers, framework, restarts=restarts),
         disproof=(
@@ -191,7 +210,7 @@ def _finding(
             what="Training",
         ),
         quality=MEASURED if is_seen else COARSE,
-        margin=margin_above(boundaries.share, BOUNDARY_SHARE),
+        margin=margin_above(boundaries.share, limits.boundary_share),
         corroboration=AGREEING if restarts and is_seen else ALONE,
     )
 
@@ -203,6 +222,7 @@ def _evidence(
     *,
     workers: int,
     restarts: bool,
+    limits: Limits,
 ) -> tuple[Evidence, ...]:
     found = [
         Evidence(
@@ -210,9 +230,9 @@ def _evidence(
             "time between epochs outside phases, share of all time",
             boundaries.share,
             "share",
-            BOUNDARY_SHARE,
+            limits.boundary_share,
             Side.ABOVE,
-            release=BOUNDARY_RELEASE_SHARE,
+            release=limits.boundary_release_share,
         ),
         Evidence("gap_before_step_seconds", "time between two epochs, mean", mean, "s"),
         Evidence(
@@ -238,7 +258,7 @@ def _evidence(
                 "GPU utilization between epochs, mean",
                 gpu_percent,
                 "%",
-                IDLE_GPU_PERCENT,
+                limits.idle_gpu_percent,
                 Side.BELOW,
             )
         )

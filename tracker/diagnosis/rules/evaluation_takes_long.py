@@ -20,6 +20,7 @@ Catalogue: T5, evaluation cost.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -52,20 +53,26 @@ from tracker.diagnosis.signals import Array, Samples, Tracked
 
 SPAN = Span.STAGE
 
-LONG_SHARE = 0.15
-LONG_RELEASE_SHARE = 0.12
-LARGE_SHARE = 0.30
 
-# Below this ratio to training's utilization, the evaluation does not load the GPU enough.
-LOW_USE_RATIO = 0.50
-LOW_USE_RELEASE_RATIO = 0.60
-# Minimum share of the time for this finding.
-NOTABLE_SHARE = 0.05
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-FEWEST_READINGS = 10
-FEWEST_EVALUATIONS = 3
-# Below this utilization in training, the ratio is meaningless.
-MIN_USE_PERCENT = 20.0
+    long_share: float = 0.15
+    long_release_share: float = 0.12
+    large_share: float = 0.30
+
+    # Below this ratio to training's utilization, the evaluation does not load the GPU
+    # enough.
+    low_use_ratio: float = 0.50
+    low_use_release_ratio: float = 0.60
+    # Minimum share of the time for this finding.
+    notable_share: float = 0.05
+
+    fewest_readings: int = 10
+    fewest_evaluations: int = 3
+    # Below this utilization in training, the ratio is meaningless.
+    min_use_percent: float = 20.0
 
 
 def check(
@@ -81,20 +88,23 @@ def check(
     batch_size: float | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if kind_of_phase(stage_name or "") is PhaseKind.EVALUATE or not stage_seconds > 0:
         return None
     episodes = find_episodes(PhaseKind.EVALUATE, spans, phase_seconds, step_end_seconds)
     if episodes is None and step_seconds is not None and evaluations:
-        episodes = _logged(step_seconds, step_end_seconds, evaluations)
+        episodes = _logged(step_seconds, step_end_seconds, evaluations, limits)
     if episodes is None:
         return Abstention(("the time of evaluation, as a phase",))
 
     share = min(1.0, episodes.total / stage_seconds)
-    ratio = _use_ratio(busiest_gpu_percent, episodes)
-    is_long = share >= (LONG_RELEASE_SHARE if already_open else LONG_SHARE)
-    low = LOW_USE_RELEASE_RATIO if already_open else LOW_USE_RATIO
-    is_badly_fed = ratio is not None and ratio < low and share >= NOTABLE_SHARE
+    ratio = _use_ratio(busiest_gpu_percent, episodes, limits)
+    is_long = share >= (
+        limits.long_release_share if already_open else limits.long_share
+    )
+    low = limits.low_use_release_ratio if already_open else limits.low_use_ratio
+    is_badly_fed = ratio is not None and ratio < low and share >= limits.notable_share
     if not is_long and not is_badly_fed:
         return None
 
@@ -107,13 +117,13 @@ def check(
     )
     return Finding(
         title="" if is_long else "Evaluation leaves the GPU idle",
-        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        severity=Severity.WARNING if share >= limits.large_share else Severity.NOTICE,
         summary=(
             f"{count(number, 'evaluation', 'evaluations')} took"
             f" {duration(episodes.total)}{each}, {percent(share)} of the"
             f" stage.{beside}"
         ),
-        evidence=_evidence(share, ratio, is_long=is_long),
+        evidence=_evidence(share, ratio, is_long=is_long, limits=limits),
         recommendations=_recommendations(batch_size, framework),
         disproof=(
             "Evaluate once on the same data with a batch four times as large: if it"
@@ -122,37 +132,39 @@ def check(
         gain=_gain(share, ratio if is_badly_fed else None),
         explains=("gpu-utilization-is-low",) if is_badly_fed else (),
         margin=(
-            margin_above(share, LONG_SHARE)
+            margin_above(share, limits.long_share)
             if is_long
-            else margin_below(ratio or 0.0, LOW_USE_RATIO)
+            else margin_below(ratio or 0.0, limits.low_use_ratio)
         ),
         corroboration=AGREEING if is_long and is_badly_fed else ALONE,
     )
 
 
 def _logged(
-    seconds: Array, ends: Array, evaluations: Mapping[str, Tracked]
+    seconds: Array, ends: Array, evaluations: Mapping[str, Tracked], limits: Limits
 ) -> Episodes | None:
     """Return the extra time of slow steps in which evaluation metrics are logged."""
     outliers = find_outliers(seconds)
     slow = None if outliers is None else largest_of(outliers)
-    if slow is None or len(slow.rows) < FEWEST_EVALUATIONS:
+    if slow is None or len(slow.rows) < limits.fewest_evaluations:
         return None
     if not are_logged(slow, ends, seconds, evaluations):
         return None
     return Episodes(slow.excess, (ends[slow.rows] * MICROSECONDS).astype(np.int64))
 
 
-def _use_ratio(busiest: Samples | None, episodes: Episodes) -> float | None:
+def _use_ratio(
+    busiest: Samples | None, episodes: Episodes, limits: Limits
+) -> float | None:
     """Return GPU utilization in evaluations relative to training; None if unknown."""
     if busiest is None:
         return None
     during = is_during(busiest.times, episodes)
     inside, outside = busiest.values[during], busiest.values[~during]
-    if min(len(inside), len(outside)) < FEWEST_READINGS:
+    if min(len(inside), len(outside)) < limits.fewest_readings:
         return None
     training = float(np.median(outside))
-    if training < MIN_USE_PERCENT:
+    if training < limits.min_use_percent:
         return None
     return float(np.median(inside)) / training
 
@@ -164,7 +176,7 @@ def _gain(share: float, ratio: float | None) -> Gain:
 
 
 def _evidence(
-    share: float, ratio: float | None, *, is_long: bool
+    share: float, ratio: float | None, *, is_long: bool, limits: Limits
 ) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
@@ -172,9 +184,9 @@ def _evidence(
             "evaluation, share of the stage",
             share,
             "share",
-            LONG_SHARE if is_long else NOTABLE_SHARE,
+            limits.long_share if is_long else limits.notable_share,
             Side.ABOVE,
-            release=LONG_RELEASE_SHARE if is_long else NOTABLE_SHARE,
+            release=limits.long_release_share if is_long else limits.notable_share,
         )
     ]
     if ratio is not None:
@@ -184,9 +196,9 @@ def _evidence(
                 "GPU utilization in evaluations, share of that in training",
                 ratio,
                 "share",
-                LOW_USE_RATIO,
+                limits.low_use_ratio,
                 Side.BELOW,
-                release=LOW_USE_RELEASE_RATIO,
+                release=limits.low_use_release_ratio,
             )
         )
     return tuple(evidence)

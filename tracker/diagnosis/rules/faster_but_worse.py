@@ -22,6 +22,7 @@ Catalogue: P8, faster but worse.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -54,11 +55,19 @@ from tracker.diagnosis.signals import Array, EarlierRun, Times, Tracked
 
 SPAN = Span.STAGE
 
-# Ratio of throughput; a smaller ratio does not count as faster.
-FASTER_RATIO = 1.03
 MICROSECONDS = 1_000_000
 
-__all__ = ["BEYOND_NOISE", "FEWEST_VALUES", "NOTABLE_SHARE", "check"]
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    beyond_noise: float = BEYOND_NOISE
+    fewest_values: int = FEWEST_VALUES
+    notable_share: float = NOTABLE_SHARE
+
+    # Ratio of throughput; a smaller ratio does not count as faster.
+    faster_ratio: float = 1.03
 
 
 def check(
@@ -67,23 +76,39 @@ def check(
     step_times: Times,
     losses: Mapping[str, Tracked],
     rung_before: EarlierRun,
+    *,
+    limits: Limits = Limits(),
 ) -> Answer:
     ratio = _ratio(step_seconds, step_examples, rung_before)
     path = common_loss(losses, rung_before.losses)
     if ratio is None or path is None:
         return Abstention(("a loss and counted examples in both runs",))
     before = curve_of(
-        rung_before.losses[path], rung_before.step_times, rung_before.step_examples
+        rung_before.losses[path],
+        rung_before.step_times,
+        rung_before.step_examples,
+        fewest_values=limits.fewest_values,
     )
-    after = curve_of(losses[path], step_times, step_examples)
+    after = curve_of(
+        losses[path], step_times, step_examples, fewest_values=limits.fewest_values
+    )
     if before is None or after is None:
-        return Abstention((f"at least {FEWEST_VALUES} values of a loss in both runs",))
+        return Abstention(
+            (f"at least {limits.fewest_values} values of a loss in both runs",)
+        )
 
-    change = compare_quality(path, before, after)
+    change = compare_quality(
+        path,
+        before,
+        after,
+        fewest_values=limits.fewest_values,
+        beyond_noise=limits.beyond_noise,
+        notable_share=limits.notable_share,
+    )
     level = change.at_equal_time or change.at_equal_examples
     if level is None:
         return Abstention(("runs of comparable length",))
-    if ratio < FASTER_RATIO or not change.is_worse:
+    if ratio < limits.faster_ratio or not change.is_worse:
         return None
     return _finding(rung_before.name, ratio, change, level)
 
@@ -127,10 +152,7 @@ def _finding(name: str, ratio: float, change: QualityChange, level: Level) -> Fi
             " chance."
         ),
         quality=MEASURED,
-        margin=margin_above(
-            abs(level.change),
-            max(BEYOND_NOISE * level.noise, NOTABLE_SHARE * abs(level.before)),
-        ),
+        margin=margin_above(abs(level.change), level.margin),
         corroboration=AGREEING if change.costs_examples and by_time else ALONE,
     )
 
@@ -149,7 +171,7 @@ def _evidence(change: QualityChange) -> list[Evidence]:
             else f"{change.path} {where}, above the run before",
             level.change,
             "",
-            max(BEYOND_NOISE * level.noise, NOTABLE_SHARE * abs(level.before)),
+            level.margin,
             Side.ABOVE,
         )
         for where, level in named

@@ -20,6 +20,7 @@ Catalogue: I4, cold start.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,26 +44,36 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-SLOW_FACTOR = 5.0
-SLOW_SECONDS = 1.0  # longer than usual
-# Share of the extra time from which on loading the model is the cause.
-LOADING_SHARE = 0.50
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    slow_factor: float = 5.0
+    slow_seconds: float = 1.0  # longer than usual
+    # Share of the extra time from which on loading the model is the cause.
+    loading_share: float = 0.50
 
 
 def check(
     requests: Mapping[str, Samples],
     *,
     request_parts: Mapping[str, Samples] | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
         return Abstention((TOO_FEW_REQUESTS,))
     first, usual = float(found.seconds[0]), float(np.median(found.seconds))
-    if first < SLOW_FACTOR * usual or first - usual < SLOW_SECONDS or not usual > 0:
+    if (
+        first < limits.slow_factor * usual
+        or first - usual < limits.slow_seconds
+        or not usual > 0
+    ):
         return None
 
     loading = found.first_load_seconds
-    is_loading = loading >= LOADING_SHARE * (first - usual)
+    is_loading = loading >= limits.loading_share * (first - usual)
     because = (
         f"; loading the model took {duration(loading)} of it" if is_loading else ""
     )
@@ -78,7 +89,7 @@ def check(
                 "first request, relative to the median",
                 first / usual,
                 "times",
-                SLOW_FACTOR,
+                limits.slow_factor,
                 Side.ABOVE,
             ),
             Evidence("requests", "first request", first, "s"),
@@ -104,7 +115,7 @@ def check(
             " first one was larger."
         ),
         quality=MEASURED,
-        margin=margin_above(first / usual, SLOW_FACTOR),
+        margin=margin_above(first / usual, limits.slow_factor),
         corroboration=AGREEING if is_loading else ALONE,
     )
 

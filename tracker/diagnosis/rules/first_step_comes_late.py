@@ -44,20 +44,6 @@ from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
 
-LONG_SECONDS = 60.0
-LONG_SECONDS_WHILE_RUNNING = 300.0
-LONG_SHARE = 0.05
-LARGE_SHARE = 0.20
-# In a stage that has ended, a shorter start is long if it is much of the stage.
-SHORT_SECONDS = 15.0
-SHORT_SHARE = 0.30
-
-FEWEST_STEPS = 3
-# A first step longer than this many median steps compiles or waits for the first batch.
-LONG_FIRST_STEP = 5.0
-# Parts below this share of the start are not listed.
-SMALLEST_PART = 0.10
-
 NAMES = {
     PhaseKind.IMPORT: "importing",
     PhaseKind.LOAD_DATA: "loading data",
@@ -89,6 +75,26 @@ ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    long_seconds: float = 60.0
+    long_seconds_while_running: float = 300.0
+    long_share: float = 0.05
+    large_share: float = 0.20
+    # In a stage that has ended, a shorter start is long if it is much of the stage.
+    short_seconds: float = 15.0
+    short_share: float = 0.30
+
+    fewest_steps: int = 3
+    # A first step longer than this many median steps compiles or waits for the first
+    # batch.
+    long_first_step: float = 5.0
+    # Parts below this share of the start are not listed.
+    smallest_part: float = 0.10
+
+
+@dataclass(frozen=True, slots=True)
 class _Start:
     seconds: float
     parts: dict[str, float]
@@ -103,13 +109,14 @@ def check(
     spans: Mapping[str, Samples] | None = None,
     stage_state: str | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if len(step_seconds) < FEWEST_STEPS:
+    if len(step_seconds) < limits.fewest_steps:
         return None
-    start = _measure(step_seconds, step_end_seconds, job_cpu_cores, spans or {})
+    start = _measure(step_seconds, step_end_seconds, job_cpu_cores, spans or {}, limits)
     share = start.seconds / max(stage_seconds, start.seconds, 1e-9)
     is_running = stage_state == "running"
-    limit, least = _limits(share, is_running=is_running)
+    limit, least = _long_start(share, is_running=is_running, limits=limits)
     if start.seconds < limit or share < least:
         return None
     waited = _waited_share(job_main_thread_core_wait_share, float(step_end_seconds[0]))
@@ -119,10 +126,10 @@ def check(
     named = {
         name: seconds
         for name, seconds in start.parts.items()
-        if seconds >= SMALLEST_PART * start.seconds
+        if seconds >= limits.smallest_part * start.seconds
     }
     return Finding(
-        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        severity=Severity.WARNING if share >= limits.large_share else Severity.NOTICE,
         summary=(
             f"The first step ends {duration(start.seconds)} after the start"
             f" ({percent(share)} of the stage): {_listed(named)}."
@@ -169,13 +176,15 @@ def _waited_share(core_wait: Samples | None, first_end: float) -> float:
     return float(before.mean()) if len(before) else 0.0
 
 
-def _limits(share: float, *, is_running: bool) -> tuple[float, float]:
+def _long_start(
+    share: float, *, is_running: bool, limits: Limits
+) -> tuple[float, float]:
     """Return the seconds and the share from which on a start is long."""
     if is_running:
-        return LONG_SECONDS_WHILE_RUNNING, LONG_SHARE
-    if share >= SHORT_SHARE:
-        return SHORT_SECONDS, SHORT_SHARE
-    return LONG_SECONDS, LONG_SHARE
+        return limits.long_seconds_while_running, limits.long_share
+    if share >= limits.short_share:
+        return limits.short_seconds, limits.short_share
+    return limits.long_seconds, limits.long_share
 
 
 def _measure(
@@ -183,6 +192,7 @@ def _measure(
     step_end_seconds: Array,
     job_cpu_cores: Samples,
     spans: Mapping[str, Samples],
+    limits: Limits,
 ) -> _Start:
     """Return the time before the end of the first step, without a median step."""
     first_end = float(step_end_seconds[0])
@@ -196,7 +206,7 @@ def _measure(
         name = (NAMES.get(kind) if kind else None) or f'"{phase}"'
         before = span.values[span.times / 1e6 <= first_end]
         parts[name] = parts.get(name, 0.0) + float(before.sum())
-    if first >= LONG_FIRST_STEP * usual:
+    if first >= limits.long_first_step * usual:
         parts[FIRST_STEP] = first - usual
     parts[UNKNOWN] = max(0.0, seconds - sum(parts.values()))
     return _Start(seconds, parts)

@@ -40,19 +40,26 @@ from tracker.diagnosis.hardware.gpu_work import takes_part
 from tracker.diagnosis.input.waiting import NOTABLE_SHARE, Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-IDLE_GPU_PERCENT = 50.0
-IDLE_GPU_RELEASE_PERCENT = 55.0
-IDLE_CPU_SHARE = 0.40
-IDLE_CPU_RELEASE_SHARE = 0.45
 
-# From these limits on, a resource is a possible cause.
-STORAGE_PRESSURE_SHARE = 0.20
-THROTTLED_SHARE = 0.10
-CORE_WAIT_SHARE = 0.10
-BUSY_THREAD_CORES = 0.80
-COPY_SHARE = 0.05
-COMMUNICATION_SHARE = 0.10
-LOGGING_SHARE = 0.03
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = NOTABLE_SHARE
+
+    idle_gpu_percent: float = 50.0
+    idle_gpu_release_percent: float = 55.0
+    idle_cpu_share: float = 0.40
+    idle_cpu_release_share: float = 0.45
+
+    # From these limits on, a resource is a possible cause.
+    storage_pressure_share: float = 0.20
+    throttled_share: float = 0.10
+    core_wait_share: float = 0.10
+    busy_thread_cores: float = 0.80
+    copy_share: float = 0.05
+    communication_share: float = 0.10
+    logging_share: float = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +121,14 @@ def check(
     job_main_thread_cpu_cores: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if not effective_cores > 0:
         return Abstention(("effective_cores",))
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
     phases = phase_seconds or {}
     serves = seconds_of_kind(phases, PhaseKind.REQUEST) is not None
-    if waiting is None or waiting.share >= NOTABLE_SHARE or serves:
+    if waiting is None or waiting.share >= limits.notable_share or serves:
         return None
 
     idle = _Idleness(
@@ -129,29 +137,32 @@ def check(
         effective_cores=effective_cores,
         quality=min(gpu_utilization_percent.quality, job_cpu_cores.quality),
     )
-    gpu_limit = IDLE_GPU_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
-    cpu_limit = IDLE_CPU_RELEASE_SHARE if already_open else IDLE_CPU_SHARE
+    gpu_limit = (
+        limits.idle_gpu_release_percent if already_open else limits.idle_gpu_percent
+    )
+    cpu_limit = limits.idle_cpu_release_share if already_open else limits.idle_cpu_share
     if not takes_part(gpu_utilization_percent) or not (
         idle.gpu_percent < gpu_limit and idle.cpu_share < cpu_limit
     ):
         return None
 
     suspects = (
-        _the_data(waiting),
+        _the_data(waiting, limits),
         *_of_the_machine(
             io_pressure_share,
             cgroup_throttled_share,
             job_main_thread_core_wait_share,
             job_main_thread_cpu_cores,
             framework,
+            limits=limits,
         ),
-        *_of_the_loop(step_seconds, phases),
+        *_of_the_loop(step_seconds, phases, limits),
     )
-    return _finding(idle, waiting, suspects)
+    return _finding(idle, waiting, suspects, limits)
 
 
 def _finding(
-    idle: _Idleness, waiting: Waiting, suspects: tuple[_Suspect, ...]
+    idle: _Idleness, waiting: Waiting, suspects: tuple[_Suspect, ...], limits: Limits
 ) -> Finding:
     busy = idle.gpu_percent
     return Finding(
@@ -163,18 +174,18 @@ def _finding(
                 "GPU utilization, median",
                 busy,
                 "%",
-                IDLE_GPU_PERCENT,
+                limits.idle_gpu_percent,
                 Side.BELOW,
-                release=IDLE_GPU_RELEASE_PERCENT,
+                release=limits.idle_gpu_release_percent,
             ),
             Evidence(
                 "job_cpu_cores",
                 "CPU use of the job, median, share of its cores",
                 idle.cpu_share,
                 "share",
-                IDLE_CPU_SHARE,
+                limits.idle_cpu_share,
                 Side.BELOW,
-                release=IDLE_CPU_RELEASE_SHARE,
+                release=limits.idle_cpu_release_share,
             ),
             *(evidence for suspect in suspects for evidence in suspect.evidence()),
         ),
@@ -191,21 +202,21 @@ def _finding(
         comes_after=("data-wait-dominates",),
         quality=idle.quality,
         margin=min(
-            margin_below(busy, IDLE_GPU_PERCENT),
-            margin_below(idle.cpu_share, IDLE_CPU_SHARE),
+            margin_below(busy, limits.idle_gpu_percent),
+            margin_below(idle.cpu_share, limits.idle_cpu_share),
         ),
         corroboration=AGREEING,
     )
 
 
-def _the_data(waiting: Waiting) -> _Suspect:
+def _the_data(waiting: Waiting, limits: Limits) -> _Suspect:
     return _Suspect(
         "the data",
         "data_wait_seconds",
         "waiting for data, share of step time",
         waiting.share,
         "share",
-        NOTABLE_SHARE,
+        limits.notable_share,
         "",
     )
 
@@ -216,6 +227,8 @@ def _of_the_machine(
     job_main_thread_core_wait_share: Samples | None,
     job_main_thread_cpu_cores: Samples | None,
     framework: str | None,
+    *,
+    limits: Limits,
 ) -> tuple[_Suspect, ...]:
     return (
         _Suspect(
@@ -224,7 +237,7 @@ def _of_the_machine(
             "time stalled on storage, median share",
             typical_or_none(io_pressure_share),
             "share",
-            STORAGE_PRESSURE_SHARE,
+            limits.storage_pressure_share,
             "Move reads and writes of the step to a background thread or prefetch them.",
         ),
         _Suspect(
@@ -233,7 +246,7 @@ def _of_the_machine(
             "throttled scheduler periods, median share",
             typical_or_none(cgroup_throttled_share),
             "share",
-            THROTTLED_SHARE,
+            limits.throttled_share,
             "Raise the container's CPU quota, or use fewer threads.",
         ),
         _Suspect(
@@ -242,7 +255,7 @@ def _of_the_machine(
             "time of the main thread without a core, median share",
             typical_or_none(job_main_thread_core_wait_share),
             "share",
-            CORE_WAIT_SHARE,
+            limits.core_wait_share,
             "Leave a core to the main thread: fewer workers, or fewer other jobs.",
         ),
         _Suspect(
@@ -251,7 +264,7 @@ def _of_the_machine(
             "CPU use of the main thread, median",
             typical_or_none(job_main_thread_cpu_cores),
             "cores",
-            BUSY_THREAD_CORES,
+            limits.busy_thread_cores,
             "Take work off the main thread: compile the model, use larger batches.",
             compile_line(framework),
         ),
@@ -259,7 +272,7 @@ def _of_the_machine(
 
 
 def _of_the_loop(
-    step_seconds: Array, phases: Mapping[str, Array]
+    step_seconds: Array, phases: Mapping[str, Array], limits: Limits
 ) -> tuple[_Suspect, ...]:
     def share(kind: PhaseKind) -> float | None:
         seconds = seconds_of_kind(phases, kind)
@@ -272,7 +285,7 @@ def _of_the_loop(
             "copies, share of step time",
             share(PhaseKind.COPY),
             "share",
-            COPY_SHARE,
+            limits.copy_share,
             "Copy from pinned memory, without waiting for the copy.",
         ),
         _Suspect(
@@ -281,7 +294,7 @@ def _of_the_loop(
             "communication, share of step time",
             share(PhaseKind.COMMUNICATE),
             "share",
-            COMMUNICATION_SHARE,
+            limits.communication_share,
             "Overlap communication with computation, and communicate less often.",
         ),
         _Suspect(
@@ -290,7 +303,7 @@ def _of_the_loop(
             "logging, share of step time",
             share(PhaseKind.LOG),
             "share",
-            LOGGING_SHARE,
+            limits.logging_share,
             "Log every few steps instead of in each step.",
         ),
     )

@@ -18,6 +18,8 @@ Catalogue: H4, clocks stuck.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import margin_below
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -40,12 +42,17 @@ from tracker.diagnosis.hardware.clocks import (
 )
 from tracker.diagnosis.signals import Samples
 
-LOW_CLOCK_SHARE = 0.80
-LOW_CLOCK_RELEASE_SHARE = 0.85
-# Above this limited share of the time, the limit explains the low clocks.
-MAX_LIMITED_SHARE = 0.05
-# Locked clocks apply all the time.
-SET_SHARE = 0.50
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    low_clock_share: float = 0.80
+    low_clock_release_share: float = 0.85
+    # Above this limited share of the time, the limit explains the low clocks.
+    max_limited_share: float = 0.05
+    # Locked clocks apply all the time.
+    set_share: float = 0.50
 
 
 def check(
@@ -64,6 +71,7 @@ def check(
     gpu_limited_reliability_share: Samples | None = None,
     gpu_limited_application_clocks_share: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     busy = gpu_utilization_percent
     clock = clock_while_busy(gpu_sm_clock_mhz, busy)
@@ -85,8 +93,8 @@ def check(
         return Abstention((NEVER_BUSY,))
 
     share = clock / gpu_sm_clock_max_mhz
-    limit = LOW_CLOCK_RELEASE_SHARE if already_open else LOW_CLOCK_SHARE
-    if share >= limit or limited.share > MAX_LIMITED_SHARE:
+    limit = limits.low_clock_release_share if already_open else limits.low_clock_share
+    if share >= limit or limited.share > limits.max_limited_share:
         return None
 
     chosen = measure_limit(busy, gpu_limited_application_clocks_share)
@@ -94,9 +102,10 @@ def check(
         clock,
         gpu_sm_clock_max_mhz,
         limited_share=limited.share,
-        is_set=chosen is not None and chosen.share >= SET_SHARE,
+        is_set=chosen is not None and chosen.share >= limits.set_share,
         gain=clock_gain(busy, clock_mhz=clock, full_mhz=gpu_sm_clock_max_mhz),
         quality=min(SAMPLED, gpu_sm_clock_mhz.quality),
+        limits=limits,
     )
 
 
@@ -108,6 +117,7 @@ def _finding(
     is_set: bool,
     gain: Gain | None,
     quality: float,
+    limits: Limits,
 ) -> Finding:
     share = clock / highest_clock
     full = f"{highest_clock:.0f} MHz"
@@ -124,16 +134,16 @@ def _finding(
                 "SM clock while busy, median",
                 clock,
                 "MHz",
-                LOW_CLOCK_SHARE * highest_clock,
+                limits.low_clock_share * highest_clock,
                 Side.BELOW,
-                release=LOW_CLOCK_RELEASE_SHARE * highest_clock,
+                release=limits.low_clock_release_share * highest_clock,
             ),
             Evidence(
                 "gpu_limited_power_share",
                 "busy time at limited clocks, share",
                 limited_share,
                 "share",
-                MAX_LIMITED_SHARE,
+                limits.max_limited_share,
                 Side.BELOW,
             ),
         ),
@@ -145,7 +155,7 @@ def _finding(
         gain=gain,
         explains=("gpu-differs-from-its-peers",),
         quality=quality,
-        margin=margin_below(share, LOW_CLOCK_SHARE),
+        margin=margin_below(share, limits.low_clock_share),
         corroboration=AGREEING if is_set else ALONE,
     )
 

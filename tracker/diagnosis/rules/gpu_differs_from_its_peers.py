@@ -41,26 +41,32 @@ from tracker.diagnosis.hardware.busy import BUSY_GPU_PERCENT, while_busy
 from tracker.diagnosis.hardware.clocks import clock_gain
 from tracker.diagnosis.signals import Fact, Samples
 
-FEWEST_PEERS = 3
-SAME_LOAD_PERCENT = 15.0
-
-WARMER_CELSIUS = 15.0
-WARMER_RELEASE_CELSIUS = 12.0
-SLOWER_SHARE = 0.05
-SLOWER_RELEASE_SHARE = 0.03
-POWER_SHARE = 0.15
-POWER_RELEASE_SHARE = 0.12
-
 NO_PEERS = "three busy GPUs of the same model"
 
 Signals = Mapping[str, Samples | Fact]
-
 
 SUBJECTS = {
     "gpu_temperature_celsius": "temperature",
     "gpu_sm_clock_mhz": "SM clock",
     "gpu_power_watts": "power",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    busy_gpu_percent: float = BUSY_GPU_PERCENT
+
+    fewest_peers: int = 3
+    same_load_percent: float = 15.0
+
+    warmer_celsius: float = 15.0
+    warmer_release_celsius: float = 12.0
+    slower_share: float = 0.05
+    slower_release_share: float = 0.03
+    power_share: float = 0.15
+    power_release_share: float = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,13 @@ class _Difference:
     text: str
 
 
-def check(gpus: Mapping[int, Signals], *, already_open: bool = False) -> Answer:
-    groups = [g for g in _groups(gpus) if len(g) >= FEWEST_PEERS]
+def check(
+    gpus: Mapping[int, Signals],
+    *,
+    already_open: bool = False,
+    limits: Limits = Limits(),
+) -> Answer:
+    groups = [g for g in _groups(gpus, limits) if len(g) >= limits.fewest_peers]
     if not groups:
         return Abstention((NO_PEERS,))
 
@@ -91,7 +102,11 @@ def check(gpus: Mapping[int, Signals], *, already_open: bool = False) -> Answer:
         (card, differences)
         for cards in groups
         for card in cards
-        if (differences := _differences(card, cards, already_open=already_open))
+        if (
+            differences := _differences(
+                card, cards, already_open=already_open, limits=limits
+            )
+        )
     ]
     if not found:
         return None
@@ -99,46 +114,48 @@ def check(gpus: Mapping[int, Signals], *, already_open: bool = False) -> Answer:
     return _finding(card, differences, gpus[card.gpu])
 
 
-def _groups(gpus: Mapping[int, Signals]) -> list[list[_Card]]:
+def _groups(gpus: Mapping[int, Signals], limits: Limits) -> list[list[_Card]]:
     """Return cards of one model with similar load."""
     by_name: dict[str, list[_Card]] = {}
     for gpu, signals in sorted(gpus.items()):
         name, busy = signals.get("gpu_name"), signals.get("gpu_utilization_percent")
         if not isinstance(name, str) or not isinstance(busy, Samples):
             continue
-        if not typical(busy) >= BUSY_GPU_PERCENT:
+        if not typical(busy) >= limits.busy_gpu_percent:
             continue
         medians = {
-            signal: typical(while_busy(samples, busy))
+            signal: typical(while_busy(samples, busy, limits.busy_gpu_percent))
             for signal in ("gpu_temperature_celsius", "gpu_sm_clock_mhz")
             if isinstance(samples := signals.get(signal), Samples)
         }
         power = signals.get("gpu_power_mean_watts", signals.get("gpu_power_watts"))
         if isinstance(power, Samples):
-            medians["gpu_power_watts"] = typical(while_busy(power, busy))
+            medians["gpu_power_watts"] = typical(
+                while_busy(power, busy, limits.busy_gpu_percent)
+            )
         known = {name: value for name, value in medians.items() if value > 0}
         by_name.setdefault(name, []).append(_Card(gpu, typical(busy), known))
-    return [_same_load(cards) for cards in by_name.values()]
+    return [_same_load(cards, limits) for cards in by_name.values()]
 
 
-def _same_load(cards: list[_Card]) -> list[_Card]:
+def _same_load(cards: list[_Card], limits: Limits) -> list[_Card]:
     usual = float(np.median([card.busy_percent for card in cards]))
-    return [c for c in cards if abs(c.busy_percent - usual) <= SAME_LOAD_PERCENT]
+    return [c for c in cards if abs(c.busy_percent - usual) <= limits.same_load_percent]
 
 
 def _differences(
-    card: _Card, cards: list[_Card], *, already_open: bool
+    card: _Card, cards: list[_Card], *, already_open: bool, limits: Limits
 ) -> list[_Difference]:
     peers = {
         signal: float(np.median(others))
         for signal in card.medians
         if len(others := [c.medians[signal] for c in cards if signal in c.medians])
-        >= FEWEST_PEERS
+        >= limits.fewest_peers
     }
     found = []
     if (signal := "gpu_temperature_celsius") in peers:
         value, usual = card.medians[signal], peers[signal]
-        limit = WARMER_RELEASE_CELSIUS if already_open else WARMER_CELSIUS
+        limit = limits.warmer_release_celsius if already_open else limits.warmer_celsius
         text = f"{value - usual:.0f} °C warmer"
         found.append(
             _Difference(signal, value, usual, "°C", (value - usual) / limit, text)
@@ -146,13 +163,13 @@ def _differences(
     if (signal := "gpu_sm_clock_mhz") in peers:
         value, usual = card.medians[signal], peers[signal]
         lacks = 1.0 - value / usual
-        limit = SLOWER_RELEASE_SHARE if already_open else SLOWER_SHARE
+        limit = limits.slower_release_share if already_open else limits.slower_share
         text = f"{lacks * 100:.0f} % lower in its clock"
         found.append(_Difference(signal, value, usual, "MHz", lacks / limit, text))
     if (signal := "gpu_power_watts") in peers:
         value, usual = card.medians[signal], peers[signal]
         apart = value / usual - 1.0
-        limit = POWER_RELEASE_SHARE if already_open else POWER_SHARE
+        limit = limits.power_release_share if already_open else limits.power_share
         text = f"{abs(apart) * 100:.0f} % {'above' if apart > 0 else 'below'} in power"
         found.append(_Difference(signal, value, usual, "W", abs(apart) / limit, text))
     return [difference for difference in found if difference.excess >= 1.0]

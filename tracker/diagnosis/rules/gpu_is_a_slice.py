@@ -18,6 +18,7 @@ Catalogue: H13, limits of MIG and vGPU.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -33,14 +34,18 @@ from tracker.diagnosis.engine.rule import Span
 
 SPAN = Span.STAGE
 
-ON = 1.0
-
 # Names of vGPU profiles end with their memory and a letter: `A40-48Q`, `A100-3-20C`.
 VIRTUAL = re.compile(r"^GRID |-(\d+-)?\d+[ABCQ](ME)?$", re.IGNORECASE)
 
-
 # The driver's value for a card that virtual machines share.
 SHARED = "vgpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    on: float = 1.0
 
 
 def check(
@@ -48,8 +53,9 @@ def check(
     *,
     gpu_is_mig_on: float | None = None,
     gpu_virtualization: str | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
-    is_slice = gpu_is_mig_on == ON
+    is_slice = gpu_is_mig_on == limits.on
     # The driver's value is reliable; names only follow a convention.
     is_told = gpu_virtualization is not None
     is_named = VIRTUAL.search(gpu_name) is not None
@@ -60,7 +66,9 @@ def check(
         severity=Severity.NOTICE,
         summary=_MIG if is_slice else f"{_TOLD if is_told else _NAMED} {_VGPU}",
         evidence=(
-            Evidence("gpu_is_mig_on", "MIG enabled", ON if is_slice else 0.0, ""),
+            Evidence(
+                "gpu_is_mig_on", "MIG enabled", limits.on if is_slice else 0.0, ""
+            ),
         ),
         recommendations=(
             Recommendation(

@@ -18,6 +18,8 @@ Catalogue: H3, hardware slowdown and power brake.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import margin_above
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -43,13 +45,18 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-# Any power brake is a fault; smaller values are below the resolution of the counter.
-BRAKE_SHARE = 0.0005
-SLOWDOWN_SHARE = 0.005
-SLOWDOWN_RELEASE_SHARE = 0.003
-# Counters and flags differ slightly, so heat must leave this part unexplained.
-UNEXPLAINED_PART = 0.50
-CRITICAL_SHARE = 0.05
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Any power brake is a fault; smaller values are below the resolution of the counter.
+    brake_share: float = 0.0005
+    slowdown_share: float = 0.005
+    slowdown_release_share: float = 0.003
+    # Counters and flags differ slightly, so heat must leave this part unexplained.
+    unexplained_part: float = 0.50
+    critical_share: float = 0.05
 
 
 def check(
@@ -61,6 +68,7 @@ def check(
     gpu_sm_clock_mhz: Samples | None = None,
     gpu_sm_clock_max_mhz: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     busy = gpu_utilization_percent
     brake = measure_limit(busy, gpu_limited_power_brake_share)
@@ -71,12 +79,12 @@ def check(
 
     # Drivers raise the slowdown flag for heat, too, which is another fault.
     unexplained = (slowdown.share if slowdown else 0.0) - (heat.share if heat else 0.0)
-    least = SLOWDOWN_RELEASE_SHARE if already_open else SLOWDOWN_SHARE
-    is_braked = brake.share >= BRAKE_SHARE and not brake.is_chance
+    least = limits.slowdown_release_share if already_open else limits.slowdown_share
+    is_braked = brake.share >= limits.brake_share and not brake.is_chance
     is_slowed = (
         slowdown is not None
         and not slowdown.is_chance
-        and unexplained >= max(least, UNEXPLAINED_PART * slowdown.share)
+        and unexplained >= max(least, limits.unexplained_part * slowdown.share)
     )
     if not is_braked and not is_slowed:
         return None
@@ -85,13 +93,15 @@ def check(
     share = max(brake.share, unexplained)
     return Finding(
         title="" if is_braked else "The GPU slows itself down without being hot",
-        severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
+        severity=(
+            Severity.CRITICAL if share >= limits.critical_share else Severity.WARNING
+        ),
         summary=(
             f"For {small_percent(share)} of its busy time, the GPU was slowed"
             f" {_by_whom(is_braked=is_braked)}. This never happens on healthy"
             " machines."
         ),
-        evidence=_evidence(brake, unexplained if slowdown else None),
+        evidence=_evidence(brake, unexplained if slowdown else None, limits),
         recommendations=_RECOMMENDATIONS,
         disproof=(
             "Run the same job on another machine or in another slot: if that GPU is"
@@ -105,7 +115,9 @@ def check(
         ),
         explains=("gpu-clocks-are-low", "gpu-differs-from-its-peers"),
         quality=cause.quality,
-        margin=margin_above(share, BRAKE_SHARE if is_braked else SLOWDOWN_SHARE),
+        margin=margin_above(
+            share, limits.brake_share if is_braked else limits.slowdown_share
+        ),
         corroboration=AGREEING if is_braked and is_slowed else ALONE,
     )
 
@@ -116,13 +128,15 @@ def _by_whom(*, is_braked: bool) -> str:
     return "by its own hardware, without being hot"
 
 
-def _evidence(brake: Limited, unexplained: float | None) -> tuple[Evidence, ...]:
+def _evidence(
+    brake: Limited, unexplained: float | None, limits: Limits
+) -> tuple[Evidence, ...]:
     found = Evidence(
         "gpu_limited_power_brake_share",
         "busy time under power brake, share",
         brake.share,
         "share",
-        BRAKE_SHARE,
+        limits.brake_share,
         Side.ABOVE,
     )
     if unexplained is None:
@@ -134,9 +148,9 @@ def _evidence(brake: Limited, unexplained: float | None) -> tuple[Evidence, ...]
             "busy time under hardware slowdown without heat, share",
             max(0.0, unexplained),
             "share",
-            SLOWDOWN_SHARE,
+            limits.slowdown_share,
             Side.ABOVE,
-            release=SLOWDOWN_RELEASE_SHARE,
+            release=limits.slowdown_release_share,
         ),
     )
 

@@ -47,24 +47,29 @@ from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.hardware.gpu_work import power_ratios, share_below
 from tracker.diagnosis.signals import Array, Samples
 
-BUSY_PERCENT = 85.0
-BUSY_RELEASE_PERCENT = 80.0
 
-LOW_SM_PERCENT = 40.0
-LOW_SM_RELEASE_PERCENT = 45.0
-GOOD_SM_PERCENT = 80.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-LOW_POWER_RATIO = 0.45
-LOW_POWER_READINGS = 0.60
-LOW_POWER_RELEASE_READINGS = 0.50
-# At this power ratio the card works hard regardless of the other signals.
-HIGH_POWER_RATIO = 0.70
+    busy_percent: float = 85.0
+    busy_release_percent: float = 80.0
 
-# From this utilization on, memory is the limit.
-BUSY_MEMORY_PERCENT = 60.0
-COMMUNICATION_SHARE = 0.10
-# Above this limited share, power does not indicate the load.
-LIMITED_SHARE = 0.05
+    low_sm_percent: float = 40.0
+    low_sm_release_percent: float = 45.0
+    good_sm_percent: float = 80.0
+
+    low_power_ratio: float = 0.45
+    low_power_readings: float = 0.60
+    low_power_release_readings: float = 0.50
+    # At this power ratio the card works hard regardless of the other signals.
+    high_power_ratio: float = 0.70
+
+    # From this utilization on, memory is the limit.
+    busy_memory_percent: float = 60.0
+    communication_share: float = 0.10
+    # Above this limited share, power does not indicate the load.
+    limited_share: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +77,26 @@ class _Work:
     busy: float
     sm: float | None
     power: Samples | None  # ratios
+    limits: Limits
 
     @property
     def low_power_readings(self) -> float:
-        return share_below(self.power, LOW_POWER_RATIO) if self.power else 0.0
+        return (
+            share_below(self.power, self.limits.low_power_ratio) if self.power else 0.0
+        )
 
     def is_little(self, *, already_open: bool) -> bool:
         if self.sm is not None:
-            limit = LOW_SM_RELEASE_PERCENT if already_open else LOW_SM_PERCENT
+            limit = (
+                self.limits.low_sm_release_percent
+                if already_open
+                else self.limits.low_sm_percent
+            )
             return self.sm < limit
-        enter, leave = LOW_POWER_READINGS, LOW_POWER_RELEASE_READINGS
+        enter, leave = (
+            self.limits.low_power_readings,
+            self.limits.low_power_release_readings,
+        )
         return self.low_power_readings >= (leave if already_open else enter)
 
 
@@ -103,6 +118,7 @@ def check(
     batch_size: float | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     work = _Work(
         busy=typical(gpu_utilization_percent),
@@ -113,18 +129,23 @@ def check(
             gpu_power_limit_watts,
             gpu_power_limit_at_start_watts,
         ),
+        limits=limits,
     )
-    if work.busy < (BUSY_RELEASE_PERCENT if already_open else BUSY_PERCENT):
+    if work.busy < (
+        limits.busy_release_percent if already_open else limits.busy_percent
+    ):
         return None
     if work.sm is None and work.power is None:
         return Abstention(("gpu_sm_active_percent", "gpu_power_watts"))
     limited = (gpu_limited_thermal_share, gpu_limited_power_brake_share)
-    if work.sm is None and any(_is_notable(share, LIMITED_SHARE) for share in limited):
+    if work.sm is None and any(
+        _is_notable(share, limits.limited_share) for share in limited
+    ):
         return Abstention(("a GPU whose clocks are not limited",))
 
-    moves_memory = _is_notable(gpu_dram_active_percent, BUSY_MEMORY_PERCENT) or (
+    moves_memory = _is_notable(gpu_dram_active_percent, limits.busy_memory_percent) or (
         gpu_dram_active_percent is None
-        and _is_notable(gpu_memory_utilization_percent, BUSY_MEMORY_PERCENT)
+        and _is_notable(gpu_memory_utilization_percent, limits.busy_memory_percent)
     )
     if moves_memory or not work.is_little(already_open=already_open):
         return None
@@ -132,9 +153,10 @@ def check(
         work,
         quality=_quality(work, gpu_utilization_percent, gpu_sm_active_percent),
         recommendations=(
-            *_about_communication(step_seconds, phase_seconds),
+            *_about_communication(step_seconds, phase_seconds, limits),
             *_recommendations(model_is_compiled, batch_size, framework),
         ),
+        limits=limits,
     )
 
 
@@ -150,63 +172,68 @@ def _quality(work: _Work, utilization: Samples, sm: Samples | None) -> float:
 
 
 def _finding(
-    work: _Work, *, quality: float, recommendations: tuple[Recommendation, ...]
+    work: _Work,
+    *,
+    quality: float,
+    recommendations: tuple[Recommendation, ...],
+    limits: Limits,
 ) -> Finding:
     if work.sm is not None:
         what = f"SM activity is only {work.sm:.0f} %"
-        margin = margin_below(work.sm, LOW_SM_PERCENT)
+        margin = margin_below(work.sm, limits.low_sm_percent)
     else:
         what = (
-            f"power stays below {100 * LOW_POWER_RATIO:.0f} % of the way from idle to"
-            " its limit"
+            f"power stays below {100 * limits.low_power_ratio:.0f} % of the way from idle"
+            " to its limit"
         )
-        margin = margin_towards(work.low_power_readings, LOW_POWER_READINGS, 1.0)
+        margin = margin_towards(work.low_power_readings, limits.low_power_readings, 1.0)
     return Finding(
         severity=Severity.WARNING,
         summary=(f"GPU utilization is {work.busy:.0f} %, but {what}."),
-        evidence=_evidence(work),
+        evidence=_evidence(work, limits),
         recommendations=recommendations,
         disproof=(
             "Train a few hundred steps with twice the batch: if they take twice as long,"
             " the GPU is at its limit."
         ),
-        gain=_gain(work),
+        gain=_gain(work, limits),
         explains=("gpu-reaches-little-of-its-peak",),
         comes_after=("data-wait-dominates",),
         quality=quality,
         margin=margin,
-        corroboration=_corroboration(work),
+        corroboration=_corroboration(work, limits),
     )
 
 
-def _corroboration(work: _Work) -> float:
+def _corroboration(work: _Work, limits: Limits) -> float:
     if work.sm is None or work.power is None:
         return ALONE
     ratio = typical(work.power)
-    if ratio >= HIGH_POWER_RATIO:
+    if ratio >= limits.high_power_ratio:
         return CONTRADICTED
-    return AGREEING if ratio < LOW_POWER_RATIO else ALONE
+    return AGREEING if ratio < limits.low_power_ratio else ALONE
 
 
-def _gain(work: _Work) -> Gain | None:
+def _gain(work: _Work, limits: Limits) -> Gain | None:
     if work.sm is None:
         return None
     return gain_of_share(
-        1.0 - work.sm / GOOD_SM_PERCENT,
-        f"Idle multiprocessors, {GOOD_SM_PERCENT:.0f} % of which good code uses,",
+        1.0 - work.sm / limits.good_sm_percent,
+        f"Idle multiprocessors, {limits.good_sm_percent:.0f} % of which good code"
+        " uses,",
     )
 
 
-def _evidence(work: _Work) -> tuple[Evidence, ...]:
+def _evidence(work: _Work, limits: Limits) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             "gpu_utilization_percent",
             "GPU utilization, median",
             work.busy,
             "%",
-            BUSY_PERCENT,
+            limits.busy_percent,
             Side.ABOVE,
-            release=BUSY_RELEASE_PERCENT,
+            release=limits.busy_release_percent,
         )
     ]
     if work.sm is not None:
@@ -216,9 +243,9 @@ def _evidence(work: _Work) -> tuple[Evidence, ...]:
                 "SM activity, median",
                 work.sm,
                 "%",
-                LOW_SM_PERCENT,
+                limits.low_sm_percent,
                 Side.BELOW,
-                release=LOW_SM_RELEASE_PERCENT,
+                release=limits.low_sm_release_percent,
             )
         )
     if work.power is not None:
@@ -228,7 +255,7 @@ def _evidence(work: _Work) -> tuple[Evidence, ...]:
                 "GPU power, median, from idle (0 %) to its limit (100 %)",
                 typical(work.power),
                 "share",
-                LOW_POWER_RATIO,
+                limits.low_power_ratio,
                 Side.BELOW,
             )
         )
@@ -236,13 +263,15 @@ def _evidence(work: _Work) -> tuple[Evidence, ...]:
 
 
 def _about_communication(
-    step_seconds: Array | None, phase_seconds: Mapping[str, Array] | None
+    step_seconds: Array | None,
+    phase_seconds: Mapping[str, Array] | None,
+    limits: Limits,
 ) -> tuple[Recommendation, ...]:
     seconds = seconds_of_kind(phase_seconds or {}, PhaseKind.COMMUNICATE)
     if seconds is None or step_seconds is None:
         return ()
     share = float(seconds.sum() / step_seconds.sum())
-    if not share >= COMMUNICATION_SHARE:
+    if not share >= limits.communication_share:
         return ()
     return (
         Recommendation(

@@ -43,26 +43,31 @@ from tracker.diagnosis.signals import Array, Samples, Times
 
 SPAN = Span.STAGE
 
-HELD_BYTES = 500 * 1024 * 1024
-HELD_SHARE = 0.05
-IDLE_SHARE = 0.80
-IDLE_RELEASE_SHARE = 0.70
-FEWEST_SECONDS = 600.0
-CRITICAL_SECONDS = 4 * 3600.0
-FEWEST_READINGS = 10
-# The driver rounds small values.
-IDLE_PERCENT = 0.5
-# Minimum share of samples in which another GPU works.
-WORKING_SHARE = 0.20
-
 SHARE = "gpu_memory_used_share"
-
-# Another process may hold the memory.
-OF_UNKNOWN_PROCESS = 0.75
 
 # The name of a service's phases contains this.
 REQUEST = "request"
 SERVICE = "a stage that is not a service"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    held_bytes: int = 500 * 1024 * 1024
+    held_share: float = 0.05
+    idle_share: float = 0.80
+    idle_release_share: float = 0.70
+    fewest_seconds: float = 600.0
+    critical_seconds: float = 4 * 3600.0
+    fewest_readings: int = 10
+    # The driver rounds small values.
+    idle_percent: float = 0.5
+    # Minimum share of samples in which another GPU works.
+    working_share: float = 0.20
+
+    # Another process may hold the memory.
+    of_unknown_process: float = 0.75
 
 
 def check(
@@ -76,14 +81,18 @@ def check(
     phase_seconds: Mapping[str, Array] | None = None,
     spans: Mapping[str, Samples] | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if REQUEST in {*(phase_seconds or {}), *(spans or {})}:
         return Abstention((SERVICE,))
     times = gpu_utilization_percent.times
     seconds = float(times[-1] - times[0]) / 1e6 if len(times) else 0.0
-    if seconds < FEWEST_SECONDS or len(times) < FEWEST_READINGS:
+    if seconds < limits.fewest_seconds or len(times) < limits.fewest_readings:
         return Abstention(
-            (f"at least {FEWEST_READINGS} readings over {duration(FEWEST_SECONDS)}",)
+            (
+                f"at least {limits.fewest_readings} readings over"
+                f" {duration(limits.fewest_seconds)}",
+            )
         )
 
     name, memory = _memory(
@@ -94,26 +103,30 @@ def check(
     )
     if memory is None:
         return Abstention(("gpu_memory_used_bytes",))
-    held = _held(name, memory, gpu_utilization_percent, busiest_gpu_percent)
-    least = IDLE_RELEASE_SHARE if already_open else IDLE_SHARE
-    if held is None or held.idle < least or held.idle_seconds < FEWEST_SECONDS:
+    held = _held(name, memory, gpu_utilization_percent, busiest_gpu_percent, limits)
+    least = limits.idle_release_share if already_open else limits.idle_share
+    if held is None or held.idle < least or held.idle_seconds < limits.fewest_seconds:
         return None
-    return _finding(held)
+    return _finding(held, limits)
 
 
 def _held(
-    name: str, memory: Samples, utilization: Samples, busiest: Samples | None
+    name: str,
+    memory: Samples,
+    utilization: Samples,
+    busiest: Samples | None,
+    limits: Limits,
 ) -> _Held | None:
     """Return how the time with held memory was used; None if another GPU worked."""
     times = utilization.times
-    limit = HELD_SHARE if name == SHARE else HELD_BYTES
+    limit = limits.held_share if name == SHARE else limits.held_bytes
     is_held = _values_at(memory, times) > limit
-    if np.count_nonzero(is_held) < FEWEST_READINGS:
+    if np.count_nonzero(is_held) < limits.fewest_readings:
         return None
-    idle = float(np.mean(utilization.values[is_held] <= IDLE_PERCENT))
+    idle = float(np.mean(utilization.values[is_held] <= limits.idle_percent))
     if busiest is not None:
-        is_busy = _values_at(busiest, times)[is_held] > IDLE_PERCENT
-        if np.mean(is_busy) > 1 - idle + WORKING_SHARE:
+        is_busy = _values_at(busiest, times)[is_held] > limits.idle_percent
+        if np.mean(is_busy) > 1 - idle + limits.working_share:
             # The job works on another GPU; another rule reports the unused one.
             return None
     stage_seconds = float(times[-1] - times[0]) / 1e6
@@ -168,11 +181,13 @@ def _values_at(samples: Samples, times: Times) -> Array:
     return np.asarray(samples.values[np.maximum(index, 0)], np.float64)
 
 
-def _finding(held: _Held) -> Finding:
+def _finding(held: _Held, limits: Limits) -> Finding:
     idle_seconds = held.idle_seconds
     return Finding(
         severity=(
-            Severity.CRITICAL if idle_seconds >= CRITICAL_SECONDS else Severity.WARNING
+            Severity.CRITICAL
+            if idle_seconds >= limits.critical_seconds
+            else Severity.WARNING
         ),
         summary=(
             f"The GPU was idle for {percent(held.idle)} of the"
@@ -185,9 +200,9 @@ def _finding(held: _Held) -> Finding:
                 "idle share of the time with memory held",
                 held.idle,
                 "share",
-                IDLE_SHARE,
+                limits.idle_share,
                 Side.ABOVE,
-                release=IDLE_RELEASE_SHARE,
+                release=limits.idle_release_share,
             ),
             Evidence(
                 held.signal,
@@ -205,8 +220,8 @@ def _finding(held: _Held) -> Finding:
             " belongs to another process, this job holds none."
         ),
         lost_share=min(1.0, idle_seconds / held.stage_seconds),
-        quality=SAMPLED if held.is_own else OF_UNKNOWN_PROCESS * SAMPLED,
-        margin=margin_towards(held.idle, IDLE_SHARE, 1.0),
+        quality=SAMPLED if held.is_own else limits.of_unknown_process * SAMPLED,
+        margin=margin_towards(held.idle, limits.idle_share, 1.0),
         corroboration=AGREEING if held.is_own else ALONE,
     )
 

@@ -20,6 +20,8 @@ Catalogue: H1, thermal throttling.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import highest, margin_above
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -42,16 +44,22 @@ from tracker.diagnosis.hardware.clocks import (
 )
 from tracker.diagnosis.signals import Samples
 
-COUNTED_SHARE = 0.01
-COUNTED_RELEASE_SHARE = 0.005
-# Share of samples with the flag, if time is not counted.
-FLAGGED_SHARE = 0.05
-FLAGGED_RELEASE_SHARE = 0.03
-CRITICAL_SHARE = 0.05
-FLAGGED_CRITICAL_SHARE = 0.20
 
-# Within this distance of the slowdown temperature, the temperature agrees with the reason.
-NEAR_CELSIUS = 5.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    counted_share: float = 0.01
+    counted_release_share: float = 0.005
+    # Share of samples with the flag, if time is not counted.
+    flagged_share: float = 0.05
+    flagged_release_share: float = 0.03
+    critical_share: float = 0.05
+    flagged_critical_share: float = 0.20
+
+    # Within this distance of the slowdown temperature, the temperature agrees with the
+    # reason.
+    near_celsius: float = 5.0
 
 
 def check(
@@ -64,6 +72,7 @@ def check(
     gpu_temperature_celsius: Samples | None = None,
     gpu_temperature_slowdown_celsius: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     limited = measure_limit(
         gpu_utilization_percent,
@@ -72,19 +81,23 @@ def check(
     )
     if limited is None:
         return Abstention((NEVER_BUSY,))
-    if limited.is_chance or limited.share < _limit(limited, already_open=already_open):
+    if limited.is_chance or limited.share < _limit(
+        limited, already_open=already_open, limits=limits
+    ):
         return None
 
     clock = clock_while_limited(
         gpu_sm_clock_mhz, gpu_utilization_percent, gpu_limited_thermal_software_share
     )
     hottest = highest(gpu_temperature_celsius) if gpu_temperature_celsius else None
-    limit = _limit(limited, already_open=False)
-    critical = CRITICAL_SHARE if limited.is_counted else FLAGGED_CRITICAL_SHARE
+    limit = _limit(limited, already_open=False, limits=limits)
+    critical = (
+        limits.critical_share if limited.is_counted else limits.flagged_critical_share
+    )
     is_hot = (
         hottest is not None
         and gpu_temperature_slowdown_celsius is not None
-        and hottest >= gpu_temperature_slowdown_celsius - NEAR_CELSIUS
+        and hottest >= gpu_temperature_slowdown_celsius - limits.near_celsius
     )
     at = f" It reached {hottest:.0f} °C." if hottest is not None else ""
     return Finding(
@@ -93,7 +106,9 @@ def check(
             f"Heat lowered the clocks for {small_percent(limited.share)} of the"
             f" busy time.{at}"
         ),
-        evidence=_evidence(limited, limit, hottest, gpu_temperature_slowdown_celsius)
+        evidence=_evidence(
+            limited, limit, hottest, gpu_temperature_slowdown_celsius, limits
+        )
         + _clocks(clock, gpu_sm_clock_max_mhz),
         recommendations=_RECOMMENDATIONS,
         disproof=(
@@ -113,14 +128,18 @@ def check(
     )
 
 
-def _limit(limited: Limited, *, already_open: bool) -> float:
+def _limit(limited: Limited, *, already_open: bool, limits: Limits) -> float:
     if limited.is_counted:
-        return COUNTED_RELEASE_SHARE if already_open else COUNTED_SHARE
-    return FLAGGED_RELEASE_SHARE if already_open else FLAGGED_SHARE
+        return limits.counted_release_share if already_open else limits.counted_share
+    return limits.flagged_release_share if already_open else limits.flagged_share
 
 
 def _evidence(
-    limited: Limited, limit: float, hottest: float | None, slowdown: float | None
+    limited: Limited,
+    limit: float,
+    hottest: float | None,
+    slowdown: float | None,
+    limits: Limits,
 ) -> tuple[Evidence, ...]:
     share = Evidence(
         "gpu_limited_thermal_software_share",
@@ -129,7 +148,7 @@ def _evidence(
         "share",
         limit,
         Side.ABOVE,
-        release=_limit(limited, already_open=True),
+        release=_limit(limited, already_open=True, limits=limits),
     )
     if hottest is None:
         return (share,)

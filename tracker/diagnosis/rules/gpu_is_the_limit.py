@@ -43,15 +43,20 @@ from tracker.diagnosis.hardware.gpu_work import power_ratios
 from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-LONGEST_WAIT_SHARE = 0.05
-LONGEST_COMMUNICATION_SHARE = 0.10
 
-GOOD_SM_PERCENT = 70.0
-GOOD_SM_RELEASE_PERCENT = 65.0
-BUSY_PERCENT = 90.0
-BUSY_RELEASE_PERCENT = 85.0
-HARD_POWER_RATIO = 0.70
-HARD_POWER_RELEASE_RATIO = 0.65
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    longest_wait_share: float = 0.05
+    longest_communication_share: float = 0.10
+
+    good_sm_percent: float = 70.0
+    good_sm_release_percent: float = 65.0
+    busy_percent: float = 90.0
+    busy_release_percent: float = 85.0
+    hard_power_ratio: float = 0.70
+    hard_power_release_ratio: float = 0.65
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +64,24 @@ class _Work:
     busy: float
     sm: float | None
     power: float | None  # ratio
+    limits: Limits
 
     def is_hard(self, *, already_open: bool) -> bool:
         if self.sm is not None:
-            enter, leave = GOOD_SM_PERCENT, GOOD_SM_RELEASE_PERCENT
+            enter, leave = (
+                self.limits.good_sm_percent,
+                self.limits.good_sm_release_percent,
+            )
             return self.sm >= (leave if already_open else enter)
         if already_open:
             return (
-                self.busy >= BUSY_RELEASE_PERCENT
-                and (self.power or 0.0) >= HARD_POWER_RELEASE_RATIO
+                self.busy >= self.limits.busy_release_percent
+                and (self.power or 0.0) >= self.limits.hard_power_release_ratio
             )
-        return self.busy >= BUSY_PERCENT and (self.power or 0.0) >= HARD_POWER_RATIO
+        return (
+            self.busy >= self.limits.busy_percent
+            and (self.power or 0.0) >= self.limits.hard_power_ratio
+        )
 
 
 def check(
@@ -92,6 +104,7 @@ def check(
     model_types: str | None = None,
     torch_matmul_precision: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     power = power_ratios(
         gpu_power_watts,
@@ -103,16 +116,17 @@ def check(
         busy=typical(gpu_utilization_percent),
         sm=typical_or_none(gpu_sm_active_percent),
         power=typical_or_none(power),
+        limits=limits,
     )
     if work.sm is None and work.power is None:
         return Abstention(("gpu_sm_active_percent", "gpu_power_watts"))
 
     waiting = measure_waiting(step_seconds, data_wait_seconds)
-    if waiting is None or waiting.share >= LONGEST_WAIT_SHARE:
+    if waiting is None or waiting.share >= limits.longest_wait_share:
         return None
     talking = seconds_of_kind(phase_seconds or {}, PhaseKind.COMMUNICATE)
     if talking is not None and (
-        talking.sum() >= LONGEST_COMMUNICATION_SHARE * step_seconds.sum()
+        talking.sum() >= limits.longest_communication_share * step_seconds.sum()
     ):
         return None
     if not work.is_hard(already_open=already_open):
@@ -134,11 +148,17 @@ def check(
         waiting.share,
         achieved,
         quality=(gpu_sm_active_percent or gpu_utilization_percent).quality,
+        limits=limits,
     )
 
 
 def _finding(
-    work: _Work, wait_share: float, achieved: Achieved | None, *, quality: float
+    work: _Work,
+    wait_share: float,
+    achieved: Achieved | None,
+    *,
+    quality: float,
+    limits: Limits,
 ) -> Finding:
     how = (
         f"SM activity is {work.sm:.0f} %"
@@ -152,7 +172,7 @@ def _finding(
             f"{how}, and steps wait {percent(wait_share)} of their time for data."
             f" Input and host are not the limit.{reached}"
         ),
-        evidence=_evidence(work, wait_share, achieved),
+        evidence=_evidence(work, wait_share, achieved, limits),
         recommendations=(
             Recommendation(
                 "No action is needed. To go faster, train in 16-bit precision, move less"
@@ -165,18 +185,18 @@ def _finding(
         ),
         quality=quality,
         margin=(
-            margin_towards(work.sm, GOOD_SM_PERCENT, 100.0)
+            margin_towards(work.sm, limits.good_sm_percent, 100.0)
             if work.sm is not None
-            else margin_towards(work.power or 0.0, HARD_POWER_RATIO, 1.0)
+            else margin_towards(work.power or 0.0, limits.hard_power_ratio, 1.0)
         ),
         corroboration=(
-            AGREEING if work.sm is None or work.busy >= BUSY_PERCENT else ALONE
+            AGREEING if work.sm is None or work.busy >= limits.busy_percent else ALONE
         ),
     )
 
 
 def _evidence(
-    work: _Work, wait_share: float, achieved: Achieved | None
+    work: _Work, wait_share: float, achieved: Achieved | None, limits: Limits
 ) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
@@ -184,16 +204,16 @@ def _evidence(
             "GPU utilization, median",
             work.busy,
             "%",
-            BUSY_PERCENT,
+            limits.busy_percent,
             Side.ABOVE,
-            release=BUSY_RELEASE_PERCENT,
+            release=limits.busy_release_percent,
         ),
         Evidence(
             "data_wait_seconds",
             "waiting for data, share of step time",
             wait_share,
             "share",
-            LONGEST_WAIT_SHARE,
+            limits.longest_wait_share,
             Side.BELOW,
         ),
     ]
@@ -204,9 +224,9 @@ def _evidence(
                 "SM activity, median",
                 work.sm,
                 "%",
-                GOOD_SM_PERCENT,
+                limits.good_sm_percent,
                 Side.ABOVE,
-                release=GOOD_SM_RELEASE_PERCENT,
+                release=limits.good_sm_release_percent,
             )
         )
     if work.power is not None:
@@ -216,9 +236,9 @@ def _evidence(
                 "GPU power, median, from idle (0 %) to its limit (100 %)",
                 work.power,
                 "share",
-                HARD_POWER_RATIO,
+                limits.hard_power_ratio,
                 Side.ABOVE,
-                release=HARD_POWER_RELEASE_RATIO,
+                release=limits.hard_power_release_ratio,
             )
         )
     if achieved is not None:

@@ -19,6 +19,7 @@ Catalogue: H11, wrong-sized GPU.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.statistics import highest, margin_below, percentile
 from tracker.diagnosis.engine.finding import (
@@ -38,17 +39,23 @@ from tracker.diagnosis.signals import Fact, Samples
 
 SPAN = Span.STAGE
 
-LITTLE_PERCENT = 20.0
-LITTLE_RELEASE_PERCENT = 25.0
-LITTLE_MEMORY_SHARE = 0.25
-PERCENTILE = 95.0
-
-FEWEST_EARLIER_RUNS = 2
-FEWEST_SECONDS = 300.0
-# A fully idle card is unused, not too large.
-MIN_PERCENT = 1.0
 
 Signals = Mapping[str, Samples | Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    little_percent: float = 20.0
+    little_release_percent: float = 25.0
+    little_memory_share: float = 0.25
+    percentile: float = 95.0
+
+    fewest_earlier_runs: int = 2
+    fewest_seconds: float = 300.0
+    # A fully idle card is unused, not too large.
+    min_percent: float = 1.0
 
 
 def check(
@@ -58,27 +65,40 @@ def check(
     earlier_runs_gpu_p95_percent: float | None = None,
     earlier_runs_gpu_memory_share: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if earlier_runs < FEWEST_EARLIER_RUNS:
-        return Abstention((f"{FEWEST_EARLIER_RUNS} earlier runs to compare with",))
-    uses = [use for signals in gpus.values() if (use := _use(signals)) is not None]
+    if earlier_runs < limits.fewest_earlier_runs:
+        return Abstention(
+            (f"{limits.fewest_earlier_runs} earlier runs to compare with",)
+        )
+    uses = [
+        use for signals in gpus.values() if (use := _use(signals, limits)) is not None
+    ]
     if not uses:
-        return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
+        return Abstention(
+            (f"readings over at least {duration(limits.fewest_seconds)}",)
+        )
 
     if earlier_runs_gpu_p95_percent is None or earlier_runs_gpu_memory_share is None:
         return Abstention(("earlier_runs_gpu_p95_percent",))
 
     busiest = max(*(busy for busy, _ in uses), earlier_runs_gpu_p95_percent)
     fullest = max(*(share for _, share in uses), earlier_runs_gpu_memory_share)
-    limit = LITTLE_RELEASE_PERCENT if already_open else LITTLE_PERCENT
+    limit = limits.little_release_percent if already_open else limits.little_percent
     own_busiest = max(busy for busy, _ in uses)
-    if busiest >= limit or fullest >= LITTLE_MEMORY_SHARE or own_busiest < MIN_PERCENT:
+    if (
+        busiest >= limit
+        or fullest >= limits.little_memory_share
+        or own_busiest < limits.min_percent
+    ):
         return None
 
-    return _finding(f"{earlier_runs + 1:g} runs", busiest=busiest, fullest=fullest)
+    return _finding(
+        f"{earlier_runs + 1:g} runs", busiest=busiest, fullest=fullest, limits=limits
+    )
 
 
-def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
+def _finding(runs: str, *, busiest: float, fullest: float, limits: Limits) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
@@ -88,19 +108,20 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                f"GPU utilization, {ordinal(PERCENTILE)} percentile, highest of {runs}",
+                f"GPU utilization, {ordinal(limits.percentile)} percentile, highest of"
+                f" {runs}",
                 busiest,
                 "%",
-                LITTLE_PERCENT,
+                limits.little_percent,
                 Side.BELOW,
-                release=LITTLE_RELEASE_PERCENT,
+                release=limits.little_release_percent,
             ),
             Evidence(
                 "gpu_memory_used_bytes",
                 f"GPU memory, share of all, highest of {runs}",
                 fullest,
                 "share",
-                LITTLE_MEMORY_SHARE,
+                limits.little_memory_share,
                 Side.BELOW,
             ),
         ),
@@ -123,14 +144,14 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
         ),
         quality=SAMPLED,
         margin=min(
-            margin_below(busiest, LITTLE_PERCENT),
-            margin_below(fullest, LITTLE_MEMORY_SHARE),
+            margin_below(busiest, limits.little_percent),
+            margin_below(fullest, limits.little_memory_share),
         ),
         corroboration=AGREEING,
     )
 
 
-def _use(signals: Signals) -> tuple[float, float] | None:
+def _use(signals: Signals, limits: Limits) -> tuple[float, float] | None:
     """Return utilization and memory share of a GPU; None if it was sampled too briefly."""
     busy, used = (
         signals.get("gpu_utilization_percent"),
@@ -141,6 +162,9 @@ def _use(signals: Signals) -> tuple[float, float] | None:
         return None
     if not isinstance(total, float) or not total > 0 or not len(used.values):
         return None
-    if not len(busy.times) or busy.times[-1] - busy.times[0] < FEWEST_SECONDS * 1e6:
+    if (
+        not len(busy.times)
+        or busy.times[-1] - busy.times[0] < limits.fewest_seconds * 1e6
+    ):
         return None
-    return percentile(busy, PERCENTILE), highest(used) / total
+    return percentile(busy, limits.percentile), highest(used) / total

@@ -17,6 +17,8 @@ Catalogue: G1, GPU unused.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import margin_towards, typical
 from tracker.diagnosis.engine.finding import (
     ALONE,
@@ -42,28 +44,40 @@ from tracker.diagnosis.hardware.gpu_peers import (
     readings_of,
 )
 
-UNUSED_RELEASE_PERCENT = 2.0
-# Minimum utilization of the busiest GPU for the run to count as working.
-WORKING_PERCENT = 20.0
-FEWEST_GPUS = 2
 
-__all__ = ["UNUSED_PERCENT", "check"]
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    percentile: float = PERCENTILE
+    unused_percent: float = UNUSED_PERCENT
+
+    unused_release_percent: float = 2.0
+    # Minimum utilization of the busiest GPU for the run to count as working.
+    working_percent: float = 20.0
+    fewest_gpus: int = 2
 
 
 def check(
-    gpus: Gpus, *, framework: str | None = None, already_open: bool = False
+    gpus: Gpus,
+    *,
+    framework: str | None = None,
+    already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     readings = readings_of(gpus, "gpu_utilization_percent")
-    if len(gpus) < FEWEST_GPUS:
+    if len(gpus) < limits.fewest_gpus:
         return Abstention((ONE_GPU,))
-    if len(readings) < FEWEST_GPUS:
+    if len(readings) < limits.fewest_gpus:
         return Abstention(("gpu_utilization_percent",))
 
-    limit = UNUSED_RELEASE_PERCENT if already_open else UNUSED_PERCENT
-    highest = {gpu: high_end(samples) for gpu, samples in readings.items()}
+    limit = limits.unused_release_percent if already_open else limits.unused_percent
+    highest = {
+        gpu: high_end(samples, limits.percentile) for gpu, samples in readings.items()
+    }
     unused = [gpu for gpu, value in highest.items() if value < limit]
     busy = max(typical(samples) for samples in readings.values())
-    if not unused or busy < WORKING_PERCENT:
+    if not unused or busy < limits.working_percent:
         return None
 
     working = len(readings) - len(unused)
@@ -74,7 +88,7 @@ def check(
             f"Nothing ran on {names(unused)}. The busiest of {len(readings)} GPUs"
             f" had {busy:.0f} % utilization."
         ),
-        evidence=_evidence(most, busy),
+        evidence=_evidence(most, busy, limits),
         recommendations=_recommendations(highest, unused, framework),
         disproof=(
             f"Hide {names(unused)} from the run: if it fails or gets slower, they were"
@@ -83,28 +97,28 @@ def check(
         gain=_gain(working, len(readings)),
         comes_after=("data-wait-dominates",),
         quality=min(readings[gpu].quality for gpu in unused),
-        margin=margin_towards(UNUSED_PERCENT - most, 0.0, UNUSED_PERCENT),
+        margin=margin_towards(limits.unused_percent - most, 0.0, limits.unused_percent),
         corroboration=ALONE,
     )
 
 
-def _evidence(most: float, busy: float) -> tuple[Evidence, ...]:
+def _evidence(most: float, busy: float, limits: Limits) -> tuple[Evidence, ...]:
     return (
         Evidence(
             "gpu_utilization_percent",
-            f"utilization of the unused GPUs, {ordinal(PERCENTILE)} percentile",
+            f"utilization of the unused GPUs, {ordinal(limits.percentile)} percentile",
             most,
             "%",
-            UNUSED_PERCENT,
+            limits.unused_percent,
             Side.BELOW,
-            release=UNUSED_RELEASE_PERCENT,
+            release=limits.unused_release_percent,
         ),
         Evidence(
             "gpu_utilization_percent",
             "utilization of the busiest GPU, median",
             busy,
             "%",
-            WORKING_PERCENT,
+            limits.working_percent,
             Side.ABOVE,
         ),
     )

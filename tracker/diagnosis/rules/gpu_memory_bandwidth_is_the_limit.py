@@ -50,14 +50,20 @@ from tracker.diagnosis.hardware.gpu_work import power_ratios
 from tracker.diagnosis.hardware.peaks import precision_of
 from tracker.diagnosis.signals import Array, Samples
 
-BUSY_MEMORY_PERCENT = 60.0
-BUSY_MEMORY_RELEASE_PERCENT = 55.0
-LOW_TENSOR_PERCENT = 30.0
-LOW_POWER_RATIO = 0.80
-
-# 16-bit values instead of 32-bit values halve the bytes.
-SAVED_BY_HALF = 0.50
 HALVES = ("bfloat16", "float16")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    busy_memory_percent: float = 60.0
+    busy_memory_release_percent: float = 55.0
+    low_tensor_percent: float = 30.0
+    low_power_ratio: float = 0.80
+
+    # 16-bit values instead of 32-bit values halve the bytes.
+    saved_by_half: float = 0.50
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ def check(
     optimizer_is_fused: float | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     power = power_ratios(
         gpu_power_watts,
@@ -92,11 +99,17 @@ def check(
         gpu_power_limit_watts,
         gpu_power_limit_at_start_watts,
     )
-    limit = BUSY_MEMORY_RELEASE_PERCENT if already_open else BUSY_MEMORY_PERCENT
+    limit = (
+        limits.busy_memory_release_percent
+        if already_open
+        else limits.busy_memory_percent
+    )
     if gpu_dram_active_percent is not None:
-        memory = _by_counters(gpu_dram_active_percent, gpu_tensor_active_percent, limit)
+        memory = _by_counters(
+            gpu_dram_active_percent, gpu_tensor_active_percent, limit, limits
+        )
     elif gpu_memory_utilization_percent is not None and power is not None:
-        memory = _by_driver(gpu_memory_utilization_percent, power, limit)
+        memory = _by_driver(gpu_memory_utilization_percent, power, limit, limits)
     else:
         return Abstention(("gpu_dram_active_percent",))
     if memory is None:
@@ -125,21 +138,21 @@ def check(
             "Train a few hundred steps with the GPU's clock lowered by a fifth: if they"
             " take as long as now, its memory is the limit; if longer, it is not."
         ),
-        gain=None if is_half else _gain(step_seconds, memory),
+        gain=None if is_half else _gain(step_seconds, memory, limits),
         explains=("gpu-reaches-little-of-its-peak",),
         comes_after=("data-wait-dominates",),
         quality=memory.quality,
-        margin=margin_towards(memory.percent, BUSY_MEMORY_PERCENT, 100.0),
+        margin=margin_towards(memory.percent, limits.busy_memory_percent, 100.0),
         corroboration=memory.corroboration,
     )
 
 
 def _by_counters(
-    dram: Samples, tensor_percent: Samples | None, limit: float
+    dram: Samples, tensor_percent: Samples | None, limit: float, limits: Limits
 ) -> _Memory | None:
     percent = typical(dram)
     tensor = typical_or_none(tensor_percent)
-    if percent < limit or (tensor is not None and tensor >= LOW_TENSOR_PERCENT):
+    if percent < limit or (tensor is not None and tensor >= limits.low_tensor_percent):
         return None
     evidence = [
         Evidence(
@@ -147,9 +160,9 @@ def _by_counters(
             "memory bandwidth in use, median",
             percent,
             "%",
-            BUSY_MEMORY_PERCENT,
+            limits.busy_memory_percent,
             Side.ABOVE,
-            release=BUSY_MEMORY_RELEASE_PERCENT,
+            release=limits.busy_memory_release_percent,
         )
     ]
     if tensor is not None:
@@ -159,7 +172,7 @@ def _by_counters(
                 "tensor core activity, median",
                 tensor,
                 "%",
-                LOW_TENSOR_PERCENT,
+                limits.low_tensor_percent,
                 Side.BELOW,
             )
         )
@@ -171,10 +184,12 @@ def _by_counters(
     )
 
 
-def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | None:
+def _by_driver(
+    controller: Samples, power: Samples, limit: float, limits: Limits
+) -> _Memory | None:
     percent = typical(controller)
     ratio = typical(power)
-    if percent < limit or ratio >= LOW_POWER_RATIO:
+    if percent < limit or ratio >= limits.low_power_ratio:
         return None
     return _Memory(
         percent,
@@ -184,16 +199,16 @@ def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | N
                 "memory controller utilization, median",
                 percent,
                 "%",
-                BUSY_MEMORY_PERCENT,
+                limits.busy_memory_percent,
                 Side.ABOVE,
-                release=BUSY_MEMORY_RELEASE_PERCENT,
+                release=limits.busy_memory_release_percent,
             ),
             Evidence(
                 "gpu_power_watts",
                 "GPU power, median, from idle (0 %) to its limit (100 %)",
                 ratio,
                 "share",
-                LOW_POWER_RATIO,
+                limits.low_power_ratio,
                 Side.BELOW,
             ),
         ),
@@ -203,13 +218,13 @@ def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | N
     )
 
 
-def _gain(step_seconds: Array | None, memory: _Memory) -> Gain | None:
+def _gain(step_seconds: Array | None, memory: _Memory, limits: Limits) -> Gain | None:
     if step_seconds is None:
         return None
     mean = average(step_seconds)
     if not mean > 0:
         return None
-    saved = SAVED_BY_HALF * min(1.0, memory.percent / 100)
+    saved = limits.saved_by_half * min(1.0, memory.percent / 100)
     return expected_gain(
         mean, (Floor(mean * (1.0 - saved), "half as many bytes to move"),)
     )

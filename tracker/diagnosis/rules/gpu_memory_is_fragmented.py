@@ -18,6 +18,8 @@ Catalogue: M3, fragmentation.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import (
     highest,
     margin_above,
@@ -43,14 +45,19 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-HELD_FACTOR = 1.5
-HELD_RELEASE_FACTOR = 1.4
-CRITICAL_FACTOR = 2.0
-HELD_SHARE = 0.30
-FEWEST_RETRIES = 1
 
-# Share in split blocks that cannot be released; they are then the cause.
-SPLIT_SHARE = 0.10
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    held_factor: float = 1.5
+    held_release_factor: float = 1.4
+    critical_factor: float = 2.0
+    held_share: float = 0.30
+    fewest_retries: int = 1
+
+    # Share in split blocks that cannot be released; they are then the cause.
+    split_share: float = 0.10
 
 
 def check(
@@ -62,6 +69,7 @@ def check(
     gpu_allocator_peak_bytes: Samples | None = None,
     gpu_allocator_inactive_split_bytes: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if not gpu_memory_total_bytes > 0:
         return Abstention(("gpu_memory_total_bytes",))
@@ -73,9 +81,9 @@ def check(
     factor = held / peak
     retries = highest(gpu_allocator_retries)
     if (
-        factor < (HELD_RELEASE_FACTOR if already_open else HELD_FACTOR)
-        or held < HELD_SHARE * gpu_memory_total_bytes
-        or not retries >= FEWEST_RETRIES
+        factor < (limits.held_release_factor if already_open else limits.held_factor)
+        or held < limits.held_share * gpu_memory_total_bytes
+        or not retries >= limits.fewest_retries
     ):
         return None
 
@@ -87,6 +95,7 @@ def check(
         split=typical_or_none(gpu_allocator_inactive_split_bytes) or 0.0,
         quality=gpu_allocator_reserved_bytes.quality
         * (MEASURED if gpu_allocator_peak_bytes else COARSE),
+        limits=limits,
     )
 
 
@@ -98,10 +107,13 @@ def _finding(
     retries: float,
     split: float,
     quality: float,
+    limits: Limits,
 ) -> Finding:
     factor = held / peak
     return Finding(
-        severity=Severity.CRITICAL if factor >= CRITICAL_FACTOR else Severity.WARNING,
+        severity=(
+            Severity.CRITICAL if factor >= limits.critical_factor else Severity.WARNING
+        ),
         summary=(
             f"The allocator reserves {size(held)}; tensors never needed more than"
             f" {size(peak)}. It had to free cached memory"
@@ -113,16 +125,16 @@ def _finding(
                 "reserved memory, relative to the peak of tensors",
                 factor,
                 "",
-                HELD_FACTOR,
+                limits.held_factor,
                 Side.ABOVE,
-                release=HELD_RELEASE_FACTOR,
+                release=limits.held_release_factor,
             ),
             Evidence(
                 "gpu_allocator_reserved_bytes",
                 "reserved memory, share of GPU memory",
                 held / total,
                 "share",
-                HELD_SHARE,
+                limits.held_share,
                 Side.ABOVE,
             ),
             Evidence(
@@ -130,7 +142,7 @@ def _finding(
                 "allocator retries, peak",
                 retries,
                 "times",
-                FEWEST_RETRIES,
+                limits.fewest_retries,
                 Side.ABOVE,
             ),
             Evidence(
@@ -147,8 +159,8 @@ def _finding(
         ),
         explains=("gpu-memory-is-nearly-full",),
         quality=quality,
-        margin=margin_above(factor, HELD_FACTOR),
-        corroboration=AGREEING if split >= SPLIT_SHARE * held else ALONE,
+        margin=margin_above(factor, limits.held_factor),
+        corroboration=AGREEING if split >= limits.split_share * held else ALONE,
     )
 
 

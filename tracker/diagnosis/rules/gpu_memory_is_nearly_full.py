@@ -21,6 +21,8 @@ Catalogue: M1, out-of-memory head-room.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.growth import Growth, steady_growth
 from tracker.diagnosis.analysis.statistics import margin_towards
 from tracker.diagnosis.engine.finding import (
@@ -41,15 +43,20 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-FULL_SHARE = 0.90
-FULL_RELEASE_SHARE = 0.87
-CRITICAL_SHARE = 0.97
 
-FEWEST_READINGS = 5
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-# Growth that justifies a forecast: this many bytes, or this share of the memory.
-NOTABLE_GROWTH_BYTES = 512 * 1024 * 1024
-NOTABLE_GROWTH_SHARE = 0.05
+    full_share: float = 0.90
+    full_release_share: float = 0.87
+    critical_share: float = 0.97
+
+    fewest_readings: int = 5
+
+    # Growth that justifies a forecast: this many bytes, or this share of the memory.
+    notable_growth_bytes: int = 512 * 1024 * 1024
+    notable_growth_share: float = 0.05
 
 
 def check(
@@ -63,13 +70,14 @@ def check(
     framework: str | None = None,
     torch_autocast: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if framework in RESERVING:
         return Abstention((f"the memory use that {framework} itself reports",))
     if not gpu_memory_total_bytes > 0:
         return Abstention(("gpu_memory_total_bytes",))
-    if len(gpu_memory_used_bytes.values) < FEWEST_READINGS:
-        return Abstention((f"at least {FEWEST_READINGS} readings",))
+    if len(gpu_memory_used_bytes.values) < limits.fewest_readings:
+        return Abstention((f"at least {limits.fewest_readings} readings",))
 
     need = measure_need(
         gpu_memory_used_bytes,
@@ -78,37 +86,43 @@ def check(
         reserved_bytes=gpu_allocator_reserved_bytes,
     )
     ways = ways_to_save(framework, batch_size=batch_size, autocast=torch_autocast)
-    if need.share >= (FULL_RELEASE_SHARE if already_open else FULL_SHARE):
-        return _nearly_full(need, ways)
+    if need.share >= (limits.full_release_share if already_open else limits.full_share):
+        return _nearly_full(need, ways, limits)
 
     is_of_tensors = need.is_of_allocator and gpu_allocator_allocated_bytes is not None
     growing = gpu_allocator_allocated_bytes if is_of_tensors else gpu_memory_used_bytes
     growth = steady_growth(growing) if growing is not None else None
     room = gpu_memory_total_bytes - (need.beside_bytes if is_of_tensors else 0.0)
-    if growth is None or not _fills_soon(growth, room):
+    if growth is None or not _fills_soon(growth, room, limits):
         return None
-    return _keeps_growing(growth, room, need, ways, framework)
+    return _keeps_growing(growth, room, need, ways, framework, limits=limits)
 
 
-def _fills_soon(growth: Growth, total_bytes: float) -> bool:
-    notable = min(NOTABLE_GROWTH_BYTES, NOTABLE_GROWTH_SHARE * total_bytes)
+def _fills_soon(growth: Growth, total_bytes: float, limits: Limits) -> bool:
+    notable = min(
+        limits.notable_growth_bytes, limits.notable_growth_share * total_bytes
+    )
     return (
         growth.total >= notable and growth.seconds_until(total_bytes) <= growth.seconds
     )
 
 
-def _nearly_full(need: Need, ways: tuple[Recommendation, ...]) -> Finding:
+def _nearly_full(
+    need: Need, ways: tuple[Recommendation, ...], limits: Limits
+) -> Finding:
     left = max(0.0, need.total_bytes - need.needed_bytes)
     return Finding(
         severity=(
-            Severity.CRITICAL if need.share >= CRITICAL_SHARE else Severity.WARNING
+            Severity.CRITICAL
+            if need.share >= limits.critical_share
+            else Severity.WARNING
         ),
         summary=(
             f"At its peak, {size(need.needed_bytes)} of {size(need.total_bytes)}"
             f" GPU memory was {'needed' if need.is_of_allocator else 'in use'};"
             f" {size(left)} is left."
         ),
-        evidence=(_highest(need),),
+        evidence=(_highest(need, limits),),
         recommendations=ways,
         disproof=(
             "Run with the longest inputs of the dataset: if the peak does not rise,"
@@ -119,7 +133,7 @@ def _nearly_full(need: Need, ways: tuple[Recommendation, ...]) -> Finding:
         ),
         quality=need.quality,
         # A value at the limit is certain already; a higher one is worse, not more certain.
-        margin=max(0.8, margin_towards(need.share, FULL_SHARE, 1.0)),
+        margin=max(0.8, margin_towards(need.share, limits.full_share, 1.0)),
         corroboration=ALONE,
     )
 
@@ -130,6 +144,8 @@ def _keeps_growing(
     need: Need,
     ways: tuple[Recommendation, ...],
     framework: str | None,
+    *,
+    limits: Limits,
 ) -> Finding:
     left = growth.seconds_until(room_bytes)
     return Finding(
@@ -141,7 +157,7 @@ def _keeps_growing(
             f" {duration(left)}."
         ),
         evidence=(
-            _highest(need),
+            _highest(need, limits),
             Evidence(
                 "gpu_memory_used_bytes",
                 "growth of GPU memory per hour",
@@ -172,13 +188,13 @@ def _keeps_growing(
     )
 
 
-def _highest(need: Need) -> Evidence:
+def _highest(need: Need, limits: Limits) -> Evidence:
     return Evidence(
         need.signal,
         "GPU memory, peak, share of all",
         need.share,
         "share",
-        FULL_SHARE,
+        limits.full_share,
         Side.ABOVE,
-        release=FULL_RELEASE_SHARE,
+        release=limits.full_release_share,
     )

@@ -58,28 +58,33 @@ from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.trials import BATCH
 
-LOW_MEMORY_SHARE = 0.60
-LOW_MEMORY_RELEASE_SHARE = 0.65
 
-# Above these limits a larger batch has little effect.
-BUSY_GPU_PERCENT = 70.0
-BUSY_GPU_RELEASE_PERCENT = 75.0
-BUSY_SM_PERCENT = 60.0
-BUSY_SM_RELEASE_PERCENT = 65.0
-# The share of a step that does not depend on the batch size.
-FIXED_STEP_SHARE = 0.30
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-# At these limits the GPU is saturated.
-FULL_GPU_PERCENT = 90.0
-FULL_MEMORY_PERCENT = 60.0
-FULL_TENSOR_PERCENT = 50.0
+    low_memory_share: float = 0.60
+    low_memory_release_share: float = 0.65
 
-# The share of memory that a larger batch may fill.
-SAFE_MEMORY_SHARE = 0.90
-LARGEST_FACTOR = 64
-DOUBLE = 2.0
-# A smaller measured gain is noise.
-SMALLEST_GAIN = 1.03
+    # Above these limits a larger batch has little effect.
+    busy_gpu_percent: float = 70.0
+    busy_gpu_release_percent: float = 75.0
+    busy_sm_percent: float = 60.0
+    busy_sm_release_percent: float = 65.0
+    # The share of a step that does not depend on the batch size.
+    fixed_step_share: float = 0.30
+
+    # At these limits the GPU is saturated.
+    full_gpu_percent: float = 90.0
+    full_memory_percent: float = 60.0
+    full_tensor_percent: float = 50.0
+
+    # The share of memory that a larger batch may fill.
+    safe_memory_share: float = 0.90
+    largest_factor: int = 64
+    double: float = 2.0
+    # A smaller measured gain is noise.
+    smallest_gain: float = 1.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +100,29 @@ class _Use:
     busy: float
     sm: float | None
     is_full: bool  # memory or tensor cores are saturated
+    limits: Limits
 
     def is_low(self, *, already_open: bool) -> bool:
-        sm = BUSY_SM_RELEASE_PERCENT if already_open else BUSY_SM_PERCENT
-        busy = BUSY_GPU_RELEASE_PERCENT if already_open else BUSY_GPU_PERCENT
+        sm = (
+            self.limits.busy_sm_release_percent
+            if already_open
+            else self.limits.busy_sm_percent
+        )
+        busy = (
+            self.limits.busy_gpu_release_percent
+            if already_open
+            else self.limits.busy_gpu_percent
+        )
         return self.busy < busy or (self.sm is not None and self.sm < sm)
 
     @property
     def margin(self) -> float:
-        by_time = margin_below(self.busy, BUSY_GPU_PERCENT)
-        by_sm = 0.5 if self.sm is None else margin_below(self.sm, BUSY_SM_PERCENT)
+        by_time = margin_below(self.busy, self.limits.busy_gpu_percent)
+        by_sm = (
+            0.5
+            if self.sm is None
+            else margin_below(self.sm, self.limits.busy_sm_percent)
+        )
         return max(by_time, by_sm)
 
 
@@ -149,6 +167,7 @@ def check(
     probe_batch_base_seconds: float | None = None,
     probe_batch_seconds_per_example: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     memory = _memory(
         gpu_allocator_peak_bytes,
@@ -168,24 +187,26 @@ def check(
         gpu_sm_active_percent,
         gpu_dram_active_percent,
         gpu_tensor_active_percent,
+        limits,
     )
     batch = _batch(
         memory.share,
         batch_size,
         probe_batch_largest,
         batch_times(probe_batch_base_seconds, probe_batch_seconds_per_example),
+        limits,
     )
     has_room = memory.share <= (
-        LOW_MEMORY_RELEASE_SHARE if already_open else LOW_MEMORY_SHARE
+        limits.low_memory_release_share if already_open else limits.low_memory_share
     )
     is_low = use.is_low(already_open=already_open) or (
-        (batch.fixed_share or 0.0) >= FIXED_STEP_SHARE
+        (batch.fixed_share or 0.0) >= limits.fixed_step_share
     )
     if not (has_room and is_low and takes_part(gpu_utilization_percent)):
         return None
-    if use.is_full or _was_tried_in_vain(batch, probe_batch_largest):
+    if use.is_full or _was_tried_in_vain(batch, probe_batch_largest, limits):
         return None
-    return _finding(memory, use, batch, waiting.share, framework)
+    return _finding(memory, use, batch, waiting.share, framework, limits=limits)
 
 
 def _memory(
@@ -210,13 +231,14 @@ def _use(
     sm: Samples | None,
     dram: Samples | None,
     tensor: Samples | None,
+    limits: Limits,
 ) -> _Use:
     busy = typical(utilization)
-    is_full = busy > FULL_GPU_PERCENT and (
-        (typical_or_none(dram) or 0.0) >= FULL_MEMORY_PERCENT
-        or (typical_or_none(tensor) or 0.0) >= FULL_TENSOR_PERCENT
+    is_full = busy > limits.full_gpu_percent and (
+        (typical_or_none(dram) or 0.0) >= limits.full_memory_percent
+        or (typical_or_none(tensor) or 0.0) >= limits.full_tensor_percent
     )
-    return _Use(busy, typical_or_none(sm), is_full)
+    return _Use(busy, typical_or_none(sm), is_full, limits=limits)
 
 
 def _batch(
@@ -224,9 +246,10 @@ def _batch(
     now: float | None,
     largest: float | None,
     times: BatchTimes | None,
+    limits: Limits,
 ) -> _Batch:
     """Suggest a size that fits, as measured or else as estimated from memory use."""
-    factor = _largest_safe_factor(memory_share)
+    factor = _largest_safe_factor(memory_share, limits)
     suggested = None
     if now and largest is not None:
         tried = largest_power_of_two(largest)
@@ -236,20 +259,22 @@ def _batch(
     return _Batch(now, suggested, factor, times)
 
 
-def _was_tried_in_vain(batch: _Batch, largest: float | None) -> bool:
+def _was_tried_in_vain(batch: _Batch, largest: float | None, limits: Limits) -> bool:
     """Return whether measurements show that nothing larger fits or is faster."""
     if largest is not None and batch.now and batch.suggested is None:
         return True
-    return batch.gain is not None and batch.gain.likely < SMALLEST_GAIN
+    return batch.gain is not None and batch.gain.likely < limits.smallest_gain
 
 
-def _largest_safe_factor(memory_share: float) -> float:
+def _largest_safe_factor(memory_share: float, limits: Limits) -> float:
     """Return a factor that fits even if all memory in use grows with the batch."""
-    room = SAFE_MEMORY_SHARE / max(memory_share, SAFE_MEMORY_SHARE / LARGEST_FACTOR)
-    if room < DOUBLE:
+    room = limits.safe_memory_share / max(
+        memory_share, limits.safe_memory_share / limits.largest_factor
+    )
+    if room < limits.double:
         return math.floor(room * 10) / 10
     # Powers of two suit the hardware.
-    return DOUBLE ** math.floor(math.log2(room))
+    return limits.double ** math.floor(math.log2(room))
 
 
 def _finding(
@@ -258,6 +283,8 @@ def _finding(
     batch: _Batch,
     wait_share: float,
     framework: str | None,
+    *,
+    limits: Limits,
 ) -> Finding:
     on = "" if use.sm is None else f" with {use.sm:.0f} % SM activity"
     return Finding(
@@ -267,7 +294,7 @@ def _finding(
             f" {size(memory.total)} GPU memory ({percent(memory.share)}) was in"
             f" use, and GPU utilization was {use.busy:.0f} %{on}."
         ),
-        evidence=_evidence(memory, use, batch, wait_share),
+        evidence=_evidence(memory, use, batch, wait_share, limits),
         recommendations=_recommendations(batch, framework),
         disproof=(
             "Train a few hundred steps with twice the batch: if examples per second do"
@@ -277,7 +304,7 @@ def _finding(
         explains=("gpu-utilization-is-low", "gpu-reaches-little-of-its-peak"),
         quality=memory.quality,
         margin=min(
-            margin_below(memory.share, LOW_MEMORY_SHARE),
+            margin_below(memory.share, limits.low_memory_share),
             1.0 if batch.fixed_share is not None else use.margin,
         ),
         corroboration=AGREEING,
@@ -285,7 +312,7 @@ def _finding(
 
 
 def _evidence(
-    memory: _Memory, use: _Use, batch: _Batch, wait_share: float
+    memory: _Memory, use: _Use, batch: _Batch, wait_share: float, limits: Limits
 ) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
@@ -293,18 +320,18 @@ def _evidence(
             "GPU memory, peak, share of all",
             memory.share,
             "share",
-            LOW_MEMORY_SHARE,
+            limits.low_memory_share,
             Side.BELOW,
-            release=LOW_MEMORY_RELEASE_SHARE,
+            release=limits.low_memory_release_share,
         ),
         Evidence(
             "gpu_utilization_percent",
             "GPU utilization, median",
             use.busy,
             "%",
-            BUSY_GPU_PERCENT,
+            limits.busy_gpu_percent,
             Side.BELOW,
-            release=BUSY_GPU_RELEASE_PERCENT,
+            release=limits.busy_gpu_release_percent,
         ),
         Evidence(
             "data_wait_seconds",
@@ -320,9 +347,9 @@ def _evidence(
                 "SM activity, median",
                 use.sm,
                 "%",
-                BUSY_SM_PERCENT,
+                limits.busy_sm_percent,
                 Side.BELOW,
-                release=BUSY_SM_RELEASE_PERCENT,
+                release=limits.busy_sm_release_percent,
             )
         )
     if batch.fixed_share is not None:
@@ -332,7 +359,7 @@ def _evidence(
                 "step time independent of the batch size, share",
                 batch.fixed_share,
                 "share",
-                FIXED_STEP_SHARE,
+                limits.fixed_step_share,
                 Side.ABOVE,
             )
         )

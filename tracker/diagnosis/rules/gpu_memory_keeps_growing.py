@@ -19,6 +19,8 @@ Catalogue: M2, GPU memory creep.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tracker.diagnosis.analysis.growth import Growth, steady_growth
@@ -41,14 +43,19 @@ from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
 
-NOTABLE_GROWTH_BYTES = 512 * 1024 * 1024
-NOTABLE_GROWTH_SHARE = 0.05
-RELEASE_SHARE = 0.80  # of these limits
 
-FEWEST_READINGS = 30
-# Steps that grow by this share may have growing inputs.
-LONGER_STEPS_SHARE = 0.10
-FEWEST_STEPS = 30
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_growth_bytes: int = 512 * 1024 * 1024
+    notable_growth_share: float = 0.05
+    release_share: float = 0.80  # of these limits
+
+    fewest_readings: int = 30
+    # Steps that grow by this share may have growing inputs.
+    longer_steps_share: float = 0.10
+    fewest_steps: int = 30
 
 
 def check(
@@ -59,6 +66,7 @@ def check(
     step_seconds: Array | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if framework in RESERVING:
         return Abstention((f"the memory use that {framework} itself reports",))
@@ -66,12 +74,15 @@ def check(
         return Abstention(("gpu_memory_total_bytes",))
     is_of_tensors = gpu_allocator_allocated_bytes is not None
     samples = gpu_allocator_allocated_bytes or gpu_memory_used_bytes
-    if len(samples.values) < FEWEST_READINGS:
-        return Abstention((f"at least {FEWEST_READINGS} readings",))
+    if len(samples.values) < limits.fewest_readings:
+        return Abstention((f"at least {limits.fewest_readings} readings",))
 
     growth = steady_growth(samples)
-    notable = min(NOTABLE_GROWTH_BYTES, NOTABLE_GROWTH_SHARE * gpu_memory_total_bytes)
-    least = RELEASE_SHARE * notable if already_open else notable
+    notable = min(
+        limits.notable_growth_bytes,
+        limits.notable_growth_share * gpu_memory_total_bytes,
+    )
+    least = limits.release_share * notable if already_open else notable
     if growth is None or not growth.total >= least:
         return None
     return _finding(
@@ -84,19 +95,20 @@ def check(
         ),
         left=growth.seconds_until(gpu_memory_total_bytes),
         quality=samples.quality,
-        steps_grow=_steps_grow(step_seconds),
+        steps_grow=_steps_grow(step_seconds, limits),
         framework=framework,
+        limits=limits,
     )
 
 
-def _steps_grow(step_seconds: Array | None) -> bool:
+def _steps_grow(step_seconds: Array | None, limits: Limits) -> bool:
     """Return whether steps became longer, which growing inputs would also cause."""
-    if step_seconds is None or len(step_seconds) < FEWEST_STEPS:
+    if step_seconds is None or len(step_seconds) < limits.fewest_steps:
         return False
     third = len(step_seconds) // 3
     early = float(np.median(step_seconds[third : 2 * third]))
     late = float(np.median(step_seconds[-third:]))
-    return late >= (1.0 + LONGER_STEPS_SHARE) * early
+    return late >= (1.0 + limits.longer_steps_share) * early
 
 
 def _finding(
@@ -108,6 +120,7 @@ def _finding(
     quality: float,
     steps_grow: bool,
     framework: str | None,
+    limits: Limits,
 ) -> Finding:
     per_hour = growth.per_second * 3600
     and_steps = " Steps became longer, too." if steps_grow else ""
@@ -126,7 +139,7 @@ def _finding(
                 "B",
                 notable,
                 Side.ABOVE,
-                RELEASE_SHARE * notable,
+                limits.release_share * notable,
             ),
             Evidence(signal, "growth of GPU memory per hour", per_hour, "B"),
             Evidence(signal, "time until GPU memory is full", left, "s"),

@@ -19,6 +19,8 @@ Catalogue: H2, power cap.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import margin_above, typical
 from tracker.diagnosis.engine.finding import (
     ALONE,
@@ -41,10 +43,15 @@ from tracker.diagnosis.hardware.clocks import (
 )
 from tracker.diagnosis.signals import Samples
 
-LIMITED_SHARE = 0.10
-LIMITED_RELEASE_SHARE = 0.07
-# At this share of the default or more, the limit counts as the default.
-SAME_LIMIT_SHARE = 0.98
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    limited_share: float = 0.10
+    limited_release_share: float = 0.07
+    # At this share of the default or more, the limit counts as the default.
+    same_limit_share: float = 0.98
 
 
 def check(
@@ -58,6 +65,7 @@ def check(
     gpu_sm_clock_mhz: Samples | None = None,
     gpu_sm_clock_max_mhz: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     # The limit is read once a minute, so a short window may have no sample.
     enforced = (
@@ -67,13 +75,13 @@ def check(
     )
     if enforced is None or not enforced > 0 or not gpu_power_limit_default_watts > 0:
         return Abstention(("gpu_power_limit_watts",))
-    if enforced >= SAME_LIMIT_SHARE * gpu_power_limit_default_watts:
+    if enforced >= limits.same_limit_share * gpu_power_limit_default_watts:
         return None
 
     limited = measure_limit(gpu_utilization_percent, gpu_limited_power_share)
     if limited is None:
         return Abstention((NEVER_BUSY,))
-    least = LIMITED_RELEASE_SHARE if already_open else LIMITED_SHARE
+    least = limits.limited_release_share if already_open else limits.limited_share
     if limited.is_chance or limited.share < least:
         return None
 
@@ -92,6 +100,7 @@ def check(
             full_mhz=gpu_sm_clock_max_mhz,
             limited_share=limited.share,
         ),
+        limits=limits,
     )
 
 
@@ -103,6 +112,7 @@ def _finding(
     default: float,
     clock: float | None,
     gain: Gain | None,
+    limits: Limits,
 ) -> Finding:
     return Finding(
         severity=Severity.WARNING,
@@ -116,9 +126,9 @@ def _finding(
                 "busy time at the power limit, share",
                 limited.share,
                 "share",
-                LIMITED_SHARE,
+                limits.limited_share,
                 Side.ABOVE,
-                release=LIMITED_RELEASE_SHARE,
+                release=limits.limited_release_share,
             ),
             Evidence(
                 "gpu_power_limit_watts",
@@ -142,7 +152,7 @@ def _finding(
             ),
         ),
         recommendations=(
-            _ask_who(enforced, requested, default),
+            _ask_who(enforced, requested, default, limits),
             Recommendation(
                 "If the limit is intended, keep it: compare energy and time of two runs"
                 " before paying for more power."
@@ -155,16 +165,16 @@ def _finding(
         gain=gain,
         explains=("gpu-clocks-are-low", "gpu-differs-from-its-peers"),
         quality=limited.quality,
-        margin=margin_above(limited.share, LIMITED_SHARE),
+        margin=margin_above(limited.share, limits.limited_share),
         corroboration=ALONE,
     )
 
 
 def _ask_who(
-    enforced: float, requested: float | None, default: float
+    enforced: float, requested: float | None, default: float, limits: Limits
 ) -> Recommendation:
     current, suggested = f"{enforced:.0f} W", f"{default:.0f} W"
-    if requested is not None and enforced < SAME_LIMIT_SHARE * requested:
+    if requested is not None and enforced < limits.same_limit_share * requested:
         return Recommendation(
             f"A limit of {requested:.0f} W was requested on this host, so the lower limit"
             " comes from elsewhere, such as the chassis or its management controller: ask"

@@ -19,6 +19,8 @@ Catalogue: C13, low MFU.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import margin_below
 from tracker.diagnosis.engine.finding import (
     COARSE,
@@ -37,14 +39,19 @@ from tracker.diagnosis.hardware.gpu_work import takes_part
 from tracker.diagnosis.hardware.peaks import peak_of
 from tracker.diagnosis.signals import Array, Samples
 
-LOW_SHARE = 0.30
-LOW_RELEASE_SHARE = 0.33
-
-# A share above 1 means that the reported operations per example are wrong.
-MAX_SHARE = 1.0
-
 # One process feeds several GPUs; the work of each is unknown.
 SHARING = ("DataParallel",)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    low_share: float = 0.30
+    low_release_share: float = 0.33
+
+    # A share above 1 means that the reported operations per example are wrong.
+    max_share: float = 1.0
 
 
 def check(
@@ -61,6 +68,7 @@ def check(
     gpu_compute_capability: str | None = None,
     model_wrapper: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if peak_of(gpu_name) is None:
         return Abstention((f"the peak of a {gpu_name}",))
@@ -79,15 +87,15 @@ def check(
     )
     if achieved is None:
         return Abstention(("step_examples", "batch_size"))
-    if achieved.is_precision_known and achieved.share > MAX_SHARE:
+    if achieved.is_precision_known and achieved.share > limits.max_share:
         return Abstention(("operations per example that the GPU can compute",))
-    limit = LOW_RELEASE_SHARE if already_open else LOW_SHARE
+    limit = limits.low_release_share if already_open else limits.low_share
     if achieved.share >= limit or not takes_part(gpu_utilization_percent):
         return None
-    return _finding(achieved)
+    return _finding(achieved, limits)
 
 
-def _finding(achieved: Achieved) -> Finding:
+def _finding(achieved: Achieved, limits: Limits) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
@@ -100,9 +108,9 @@ def _finding(achieved: Achieved) -> Finding:
                 "operations per second, share of the peak",
                 achieved.share,
                 "share",
-                LOW_SHARE,
+                limits.low_share,
                 Side.BELOW,
-                release=LOW_RELEASE_SHARE,
+                release=limits.low_release_share,
             ),
         ),
         recommendations=(
@@ -120,5 +128,5 @@ def _finding(achieved: Achieved) -> Finding:
         ),
         comes_after=("data-wait-dominates",),
         quality=MEASURED if achieved.is_precision_known else COARSE,
-        margin=margin_below(achieved.share, LOW_SHARE),
+        margin=margin_below(achieved.share, limits.low_share),
     )

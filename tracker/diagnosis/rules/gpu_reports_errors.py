@@ -41,11 +41,16 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-# NVLink resends damaged packets; a few of these per stage are normal.
-FEWEST_LINK_ERRORS = 10
-
 LISTENS = "measured"
 LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # NVLink resends damaged packets; a few of these per stage are normal.
+    fewest_link_errors: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,7 @@ def check(
     gpu_remapped_rows_failed: Samples | None = None,
     gpu_retired_pages_pending: Samples | None = None,
     gpu_nvlink_errors: Samples | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     del gpu_memory_total_bytes  # it only shows that there is a card
     counters = (
@@ -84,7 +90,7 @@ def check(
             gpu_remapped_rows_pending,
             gpu_retired_pages_pending,
         ),
-        *_of_links(gpu_nvlink_errors),
+        *_of_links(gpu_nvlink_errors, limits),
     ]
     is_lost = (gpu_state or "").startswith(LOST)
     if not troubles and not is_lost:
@@ -179,11 +185,11 @@ def _of_rows(
     return found
 
 
-def _of_links(errors: Samples | None) -> list[_Trouble]:
+def _of_links(errors: Samples | None, limits: Limits) -> list[_Trouble]:
     if errors is None or not len(errors.values):
         return []
     new = float(errors.values[-1] - errors.values[0])
-    if not new >= FEWEST_LINK_ERRORS:
+    if not new >= limits.fewest_link_errors:
         return []
     return [
         _Trouble(
@@ -193,7 +199,7 @@ def _of_links(errors: Samples | None) -> list[_Trouble]:
                 "errors in this stage",
                 new,
                 "errors",
-                FEWEST_LINK_ERRORS,
+                limits.fewest_link_errors,
                 Side.ABOVE,
             ),
             Severity.WARNING,

@@ -16,6 +16,8 @@ Catalogue: P1, GPU reserved during a CPU stage.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import margin_below, percentile, typical
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -33,19 +35,24 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-IDLE_GPU_PERCENT = 5.0
-IDLE_GPU_RELEASE_PERCENT = 10.0
-# The GPU is idle if this percentile of its samples is below the limit.
-PERCENTILE = 95.0
 
-BUSY_CPU_SHARE = 0.20
-BUSY_CPU_CORES = 0.50  # or this much, on machines with many cores
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-SMALLEST_SHARE_OF_RUN = 0.10
-CRITICAL_SECONDS = 3600.0
+    idle_gpu_percent: float = 5.0
+    idle_gpu_release_percent: float = 10.0
+    # The GPU is idle if this percentile of its samples is below the limit.
+    percentile: float = 95.0
 
-FEWEST_SECONDS = 60.0
-FEWEST_READINGS = 10
+    busy_cpu_share: float = 0.20
+    busy_cpu_cores: float = 0.50  # or this much, on machines with many cores
+
+    smallest_share_of_run: float = 0.10
+    critical_seconds: float = 3600.0
+
+    fewest_seconds: float = 60.0
+    fewest_readings: int = 10
 
 
 def check(
@@ -56,46 +63,55 @@ def check(
     effective_cores: float | None = None,
     stage_share_of_run: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     readings = len(gpu_utilization_percent.values)
     times = gpu_utilization_percent.times
     seconds = float(times[-1] - times[0]) / 1e6 if readings else 0.0
-    if readings < FEWEST_READINGS or seconds < FEWEST_SECONDS:
+    if readings < limits.fewest_readings or seconds < limits.fewest_seconds:
         return Abstention(
-            (f"at least {FEWEST_READINGS} readings over {duration(FEWEST_SECONDS)}",)
+            (
+                f"at least {limits.fewest_readings} readings over"
+                f" {duration(limits.fewest_seconds)}",
+            )
         )
 
-    busiest = percentile(gpu_utilization_percent, PERCENTILE)
-    limit = IDLE_GPU_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
+    busiest = percentile(gpu_utilization_percent, limits.percentile)
+    limit = limits.idle_gpu_release_percent if already_open else limits.idle_gpu_percent
     used = typical(job_cpu_cores)
-    if busiest >= limit or used < _busy_cores(effective_cores):
+    if busiest >= limit or used < _busy_cores(effective_cores, limits):
         return None
     if busiest_gpu_percent is not None and (
-        percentile(busiest_gpu_percent, PERCENTILE) >= limit
+        percentile(busiest_gpu_percent, limits.percentile) >= limit
     ):
         # The stage works on another GPU.
         return None
-    if stage_share_of_run is not None and stage_share_of_run < SMALLEST_SHARE_OF_RUN:
+    if (
+        stage_share_of_run is not None
+        and stage_share_of_run < limits.smallest_share_of_run
+    ):
         return None
 
     return Finding(
         severity=(
-            Severity.CRITICAL if seconds >= CRITICAL_SECONDS else Severity.WARNING
+            Severity.CRITICAL
+            if seconds >= limits.critical_seconds
+            else Severity.WARNING
         ),
         summary=(
             f"For {duration(seconds)}, GPU utilization was at most"
-            f" {busiest:.0f} % ({ordinal(PERCENTILE)} percentile), while the job used"
-            f" {cores(used)}."
+            f" {busiest:.0f} % ({ordinal(limits.percentile)} percentile), while the job"
+            f" used {cores(used)}."
         ),
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                f"GPU utilization, {ordinal(PERCENTILE)} percentile",
+                f"GPU utilization, {ordinal(limits.percentile)} percentile",
                 busiest,
                 "%",
-                IDLE_GPU_PERCENT,
+                limits.idle_gpu_percent,
                 Side.BELOW,
-                release=IDLE_GPU_RELEASE_PERCENT,
+                release=limits.idle_gpu_release_percent,
             ),
             Evidence(
                 "job_cpu_cores", "CPU cores in use by the job, median", used, "cores"
@@ -108,15 +124,15 @@ def check(
         ),
         explains=("gpu-is-held-but-idle",),
         quality=gpu_utilization_percent.quality,
-        margin=margin_below(busiest, IDLE_GPU_PERCENT),
+        margin=margin_below(busiest, limits.idle_gpu_percent),
         corroboration=AGREEING,
     )
 
 
-def _busy_cores(effective_cores: float | None) -> float:
+def _busy_cores(effective_cores: float | None, limits: Limits) -> float:
     if effective_cores is None or not effective_cores > 0:
-        return BUSY_CPU_CORES
-    return min(BUSY_CPU_CORES, BUSY_CPU_SHARE * effective_cores)
+        return limits.busy_cpu_cores
+    return min(limits.busy_cpu_cores, limits.busy_cpu_share * effective_cores)
 
 
 _RECOMMENDATIONS = (

@@ -39,17 +39,22 @@ from tracker.diagnosis.hardware.gpu_work import takes_part
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import LOADER
 
-IDLE_PERCENT = 30.0
-LOW_PERCENT = 70.0
-LOW_RELEASE_PERCENT = 75.0
-# Intermittent load: 5 of 100 samples are below this limit, and others are high.
-OFF_PERCENT = 10.0
-OFF_RELEASE_PERCENT = 15.0
-# With a higher mean, the pauses cost too little to report.
-FULL_MEAN_PERCENT = 90.0
 
-FEWEST_READINGS = 10
-LONGEST_INTERVAL_SECONDS = 5.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    idle_percent: float = 30.0
+    low_percent: float = 70.0
+    low_release_percent: float = 75.0
+    # Intermittent load: 5 of 100 samples are below this limit, and others are high.
+    off_percent: float = 10.0
+    off_release_percent: float = 15.0
+    # With a higher mean, the pauses cost too little to report.
+    full_mean_percent: float = 90.0
+
+    fewest_readings: int = 10
+    longest_interval_seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +71,33 @@ def check(
     data_wait_seconds: Array | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     readings = gpu_utilization_percent
-    if len(readings.values) < FEWEST_READINGS:
-        return Abstention((f"at least {FEWEST_READINGS} readings",))
+    if len(readings.values) < limits.fewest_readings:
+        return Abstention((f"at least {limits.fewest_readings} readings",))
     if not takes_part(readings):
         return None
 
-    use = _measure(readings)
-    low = LOW_RELEASE_PERCENT if already_open else LOW_PERCENT
-    off = OFF_RELEASE_PERCENT if already_open else OFF_PERCENT
+    use = _measure(readings, limits)
+    low = limits.low_release_percent if already_open else limits.low_percent
+    off = limits.off_release_percent if already_open else limits.off_percent
     if use.high < low:
         title = "GPU utilization is low"
         how = f"the 95th percentile of its samples is {use.high:.0f} %"
-        margin = margin_below(use.high, LOW_PERCENT)
-    elif use.is_dense and use.low < off and use.mean < FULL_MEAN_PERCENT:
+        margin = margin_below(use.high, limits.low_percent)
+    elif use.is_dense and use.low < off and use.mean < limits.full_mean_percent:
         title = "GPU utilization is uneven"
         how = f"it swings between {use.low:.0f} % and {use.high:.0f} %"
-        margin = margin_below(use.low, OFF_PERCENT)
+        margin = margin_below(use.low, limits.off_percent)
     else:
         return None
 
     return Finding(
         title=title,
-        severity=(Severity.WARNING if use.mean < IDLE_PERCENT else Severity.NOTICE),
+        severity=(
+            Severity.WARNING if use.mean < limits.idle_percent else Severity.NOTICE
+        ),
         summary=(f"Mean GPU utilization is {use.mean:.0f} %: {how}."),
         evidence=(
             Evidence(
@@ -97,18 +105,18 @@ def check(
                 "GPU utilization, 95th percentile",
                 use.high,
                 "%",
-                LOW_PERCENT,
+                limits.low_percent,
                 Side.BELOW,
-                release=LOW_RELEASE_PERCENT,
+                release=limits.low_release_percent,
             ),
             Evidence(
                 "gpu_utilization_percent",
                 "GPU utilization, 5th percentile",
                 use.low,
                 "%",
-                OFF_PERCENT,
+                limits.off_percent,
                 Side.BELOW,
-                release=OFF_RELEASE_PERCENT,
+                release=limits.off_release_percent,
             ),
             Evidence("gpu_utilization_percent", "GPU utilization, mean", use.mean, "%"),
         ),
@@ -122,13 +130,13 @@ def check(
     )
 
 
-def _measure(readings: Samples) -> _Use:
+def _measure(readings: Samples, limits: Limits) -> _Use:
     apart = float(np.median(np.diff(readings.times))) / 1e6
     return _Use(
         low=percentile(readings, 5),
         mean=average(readings.values),
         high=percentile(readings, 95),
-        is_dense=apart <= LONGEST_INTERVAL_SECONDS,
+        is_dense=apart <= limits.longest_interval_seconds,
     )
 
 

@@ -40,12 +40,17 @@ from tracker.diagnosis.engine.speedup import Floor, expected_gain
 from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.signals import Array
 
-KERNELS = 100
-IDLE_SHARE = 0.30
-IDLE_RELEASE_SHARE = 0.25
-LONGEST_GAP_SHARE = 0.25
-
 UNTRACED = "traced steps with kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    kernels: int = 100
+    idle_share: float = 0.30
+    idle_release_share: float = 0.25
+    longest_gap_share: float = 0.25
 
 
 def check(
@@ -58,13 +63,18 @@ def check(
     optimizer_is_fused: float | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     traced = _Traced.of(
-        step_seconds, traced_kernels, traced_idle_seconds, traced_longest_gap_seconds
+        step_seconds,
+        traced_kernels,
+        traced_idle_seconds,
+        traced_longest_gap_seconds,
+        limits,
     )
     if traced is None:
         return Abstention((UNTRACED,))
-    least = IDLE_RELEASE_SHARE if already_open else IDLE_SHARE
+    least = limits.idle_release_share if already_open else limits.idle_share
     if traced.idle_share < least or not traced.has_many_gaps:
         return None
     return traced.finding(
@@ -84,6 +94,7 @@ class _Traced:
     kernels: float
     idle_seconds: float
     longest_gap_seconds: float
+    limits: Limits
 
     @classmethod
     def of(
@@ -92,13 +103,19 @@ class _Traced:
         kernels: Array,
         idle: Array,
         longest_gap: Array,
+        limits: Limits,
     ) -> Self | None:
         """Return None if no traced step has kernels."""
         is_traced = kernels > 0
         if not np.any(is_traced):
             return None
-        columns = (step_seconds, kernels, idle, longest_gap)
-        return cls(*(float(column[is_traced].mean()) for column in columns))
+
+        def mean(column: Array) -> float:
+            return float(column[is_traced].mean())
+
+        return cls(
+            mean(step_seconds), mean(kernels), mean(idle), mean(longest_gap), limits
+        )
 
     @property
     def idle_share(self) -> float:
@@ -108,8 +125,9 @@ class _Traced:
     def has_many_gaps(self) -> bool:
         """Return whether many short gaps make up the idle time, not one long wait."""
         return (
-            self.kernels >= KERNELS
-            and self.longest_gap_seconds <= LONGEST_GAP_SHARE * self.idle_seconds
+            self.kernels >= self.limits.kernels
+            and self.longest_gap_seconds
+            <= self.limits.longest_gap_share * self.idle_seconds
         )
 
     def finding(self, advice: tuple[Recommendation, ...]) -> Finding:
@@ -128,16 +146,16 @@ class _Traced:
                     "idle GPU, share of step time",
                     self.idle_share,
                     "share",
-                    IDLE_SHARE,
+                    self.limits.idle_share,
                     Side.ABOVE,
-                    release=IDLE_RELEASE_SHARE,
+                    release=self.limits.idle_release_share,
                 ),
                 Evidence(
                     "traced_longest_gap_seconds",
                     "longest gap between kernels, share of the idle time",
                     self.longest_gap_seconds / self.idle_seconds,
                     "share",
-                    LONGEST_GAP_SHARE,
+                    self.limits.longest_gap_share,
                     Side.BELOW,
                 ),
             ),
@@ -155,7 +173,7 @@ class _Traced:
             ),
             comes_after=("data-wait-dominates", "copies-to-the-gpu-take-long"),
             quality=MEASURED,
-            margin=margin_towards(self.idle_share, IDLE_SHARE, 1.0),
+            margin=margin_towards(self.idle_share, self.limits.idle_share, 1.0),
             corroboration=AGREEING,
         )
 

@@ -23,6 +23,8 @@ Catalogue: G2, imbalance between GPUs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import highest, margin_above
 from tracker.diagnosis.engine.finding import (
     AGREEING,
@@ -47,30 +49,41 @@ from tracker.diagnosis.hardware.gpu_peers import (
     readings_of,
 )
 
-NOTABLE_DISTANCE_PERCENT = 20.0
-DISTANCE_RELEASE_PERCENT = 15.0
 
-# Shares of GPU memory: the difference to the fullest GPU, and its minimum use.
-NOTABLE_MEMORY_SKEW = 0.20
-MEMORY_SKEW_RELEASE = 0.15
-FULLEST_MEMORY_SHARE = 0.30
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-FEWEST_GPUS = 2
+    unused_percent: float = UNUSED_PERCENT
+
+    notable_distance_percent: float = 20.0
+    distance_release_percent: float = 15.0
+
+    # Shares of GPU memory: the difference to the fullest GPU, and its minimum use.
+    notable_memory_skew: float = 0.20
+    memory_skew_release: float = 0.15
+    fullest_memory_share: float = 0.30
+
+    fewest_gpus: int = 2
 
 
 def check(
-    gpus: Gpus, *, framework: str | None = None, already_open: bool = False
+    gpus: Gpus,
+    *,
+    framework: str | None = None,
+    already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if len(gpus) < FEWEST_GPUS:
+    if len(gpus) < limits.fewest_gpus:
         return Abstention((ONE_GPU,))
     if len(set(facts_of(gpus, "gpu_memory_total_bytes").values())) > 1:
         return Abstention(("GPUs of one kind",))
     used = {
         gpu: samples
         for gpu, samples in readings_of(gpus, "gpu_utilization_percent").items()
-        if high_end(samples) >= UNUSED_PERCENT
+        if high_end(samples) >= limits.unused_percent
     }
-    if len(used) < FEWEST_GPUS:
+    if len(used) < limits.fewest_gpus:
         return Abstention(("two GPUs that work",))
 
     most = max(used, key=lambda gpu: float(used[gpu].values.mean()))
@@ -81,10 +94,12 @@ def check(
     skew = fullest - min(memory.values(), default=0.0)
 
     works_unequally = apart >= (
-        DISTANCE_RELEASE_PERCENT if already_open else NOTABLE_DISTANCE_PERCENT
+        limits.distance_release_percent
+        if already_open
+        else limits.notable_distance_percent
     )
-    holds_unequally = fullest >= FULLEST_MEMORY_SHARE and skew >= (
-        MEMORY_SKEW_RELEASE if already_open else NOTABLE_MEMORY_SKEW
+    holds_unequally = fullest >= limits.fullest_memory_share and skew >= (
+        limits.memory_skew_release if already_open else limits.notable_memory_skew
     )
     if not works_unequally and not holds_unequally:
         return None
@@ -105,7 +120,9 @@ def check(
     return Finding(
         severity=Severity.WARNING if works_unequally else Severity.NOTICE,
         summary=" ".join(said),
-        evidence=_evidence(apart, skew, fullest, knows_memory=bool(memory)),
+        evidence=_evidence(
+            apart, skew, fullest, knows_memory=bool(memory), limits=limits
+        ),
         recommendations=_RECOMMENDATIONS,
         disproof=(
             "Log how long the own work of a step takes on each rank: if all are equal, the"
@@ -114,8 +131,10 @@ def check(
         comes_after=("data-wait-dominates",),
         quality=min(samples.quality for samples in used.values()),
         margin=max(
-            margin_above(apart, NOTABLE_DISTANCE_PERCENT) if works_unequally else 0.5,
-            margin_above(skew, NOTABLE_MEMORY_SKEW) if holds_unequally else 0.5,
+            margin_above(apart, limits.notable_distance_percent)
+            if works_unequally
+            else 0.5,
+            margin_above(skew, limits.notable_memory_skew) if holds_unequally else 0.5,
         ),
         corroboration=AGREEING if works_unequally and holds_unequally else ALONE,
     )
@@ -134,16 +153,16 @@ def _memory_shares(gpus: Gpus, numbers: list[int]) -> dict[int, float]:
 
 
 def _evidence(
-    apart: float, skew: float, fullest: float, *, knows_memory: bool
+    apart: float, skew: float, fullest: float, *, knows_memory: bool, limits: Limits
 ) -> tuple[Evidence, ...]:
     work = Evidence(
         "gpu_utilization_percent",
         "GPU utilization, difference between the most and the least used",
         apart,
         "%",
-        NOTABLE_DISTANCE_PERCENT,
+        limits.notable_distance_percent,
         Side.ABOVE,
-        release=DISTANCE_RELEASE_PERCENT,
+        release=limits.distance_release_percent,
     )
     if not knows_memory:
         return (work,)
@@ -154,16 +173,16 @@ def _evidence(
             "GPU memory, difference between the fullest and the emptiest",
             skew,
             "share",
-            NOTABLE_MEMORY_SKEW,
+            limits.notable_memory_skew,
             Side.ABOVE,
-            release=MEMORY_SKEW_RELEASE,
+            release=limits.memory_skew_release,
         ),
         Evidence(
             "gpu_memory_used_bytes",
             "GPU memory of the fullest, share",
             fullest,
             "share",
-            FULLEST_MEMORY_SHARE,
+            limits.fullest_memory_share,
             Side.ABOVE,
         ),
     )

@@ -19,6 +19,8 @@ Catalogue: G5, DataParallel or slow backend.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.engine.finding import (
     ALONE,
     MEASURED,
@@ -37,13 +39,18 @@ from tracker.diagnosis.hardware.gpu_peers import Gpus, high_end, readings_of
 
 SPAN = Span.STAGE
 
-# Below this utilization the GPUs are not in use, and their setup does not matter.
-WORKING_PERCENT = 5.0
-FEWEST_GPUS = 2
-
 WORDS = ("model_wrapper", "distributed_backend")
 SLOW_WRAPPER = "DataParallel"
 SLOW_BACKEND = "gloo"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Below this utilization the GPUs are not in use, and their setup does not matter.
+    working_percent: float = 5.0
+    fewest_gpus: int = 2
 
 
 def check(
@@ -52,8 +59,9 @@ def check(
     model_wrapper: str | None = None,
     distributed_backend: str | None = None,
     world_size: float | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if len(gpus) < FEWEST_GPUS and (world_size or 1) < FEWEST_GPUS:
+    if len(gpus) < limits.fewest_gpus and (world_size or 1) < limits.fewest_gpus:
         return Abstention((ONE_GPU,))
     lacks = () if model_wrapper or distributed_backend else WORDS
     busiest = max(
@@ -62,7 +70,7 @@ def check(
     )
     if lacks or busiest is None:
         return Abstention(lacks or ("gpu_utilization_percent",))
-    if busiest < WORKING_PERCENT:
+    if busiest < limits.working_percent:
         return None
 
     work = Evidence(
@@ -70,10 +78,10 @@ def check(
         "utilization of the busiest GPU, 95th percentile",
         busiest,
         "%",
-        WORKING_PERCENT,
+        limits.working_percent,
         Side.ABOVE,
     )
-    if model_wrapper == SLOW_WRAPPER and len(gpus) >= FEWEST_GPUS:
+    if model_wrapper == SLOW_WRAPPER and len(gpus) >= limits.fewest_gpus:
         return _data_parallel(len(gpus), work)
     if distributed_backend and _backend_of_gpus(distributed_backend) == SLOW_BACKEND:
         return _over_the_host(int(world_size or 0), work)

@@ -36,16 +36,21 @@ from tracker.diagnosis.engine.finding import (
 from tracker.diagnosis.engine.wording import count, percent, size
 from tracker.diagnosis.signals import Samples
 
-PRESSURE_SHARE = 0.10
-PRESSURE_RELEASE_SHARE = 0.07
-CRITICAL_PRESSURE_SHARE = 0.30
-SWAP_BYTES_PER_SECOND = 1_000_000
-FULL_SHARE = 0.95
-FULL_RELEASE_SHARE = 0.92
-SHARED_FULL_SHARE = 0.90
-SHARED_RELEASE_SHARE = 0.85
-# Share of the job's memory in one process from which on it is mentioned.
-NOTABLE_WORKER_SHARE = 0.25
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    pressure_share: float = 0.10
+    pressure_release_share: float = 0.07
+    critical_pressure_share: float = 0.30
+    swap_bytes_per_second: int = 1_000_000
+    full_share: float = 0.95
+    full_release_share: float = 0.92
+    shared_full_share: float = 0.90
+    shared_release_share: float = 0.85
+    # Share of the job's memory in one process from which on it is mentioned.
+    notable_worker_share: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +82,25 @@ def check(
     loader_workers: float | None = None,
     worker_memory_bytes_max: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     signs = [
         sign
         for sign in (
-            _pressure(memory_pressure_share, already_open=already_open),
-            _swap(host_swap_in_bytes_per_second),
+            _pressure(memory_pressure_share, already_open=already_open, limits=limits),
+            _swap(host_swap_in_bytes_per_second, limits),
             _limit(
                 cgroup_memory_used_bytes,
                 cgroup_page_cache_bytes,
                 memory_limit_bytes,
                 already_open=already_open,
+                limits=limits,
             ),
             _shared(
                 shared_memory_used_share,
                 shared_memory_total_bytes,
                 already_open=already_open,
+                limits=limits,
             ),
         )
         if sign
@@ -108,6 +116,7 @@ def check(
         of_a_worker=highest(worker_memory_bytes_max)
         if worker_memory_bytes_max
         else 0.0,
+        limits=limits,
     )
 
 
@@ -119,17 +128,18 @@ def _finding(
     hits: float,
     loader_workers: float | None,
     of_a_worker: float,
+    limits: Limits,
 ) -> Finding:
     worst = max(signs, key=lambda sign: sign.excess)
     is_critical = kills > 0 or any(
         sign.evidence.signal == "memory_pressure_share"
-        and sign.evidence.value >= CRITICAL_PRESSURE_SHARE
+        and sign.evidence.value >= limits.critical_pressure_share
         for sign in signs
     )
     parts = [sign.text for sign in signs]
     if kills > 0:
         parts.append(f"The kernel killed {count(kills, 'process', 'processes')}.")
-    if of_a_worker >= NOTABLE_WORKER_SHARE * used > 0:
+    if of_a_worker >= limits.notable_worker_share * used > 0:
         parts.append(
             f"One child process, such as a loader worker, took {size(of_a_worker)} of the"
             f" {size(used)} of the job."
@@ -173,9 +183,11 @@ def _finding(
     )
 
 
-def _pressure(pressure: Samples | None, *, already_open: bool) -> _Sign | None:
+def _pressure(
+    pressure: Samples | None, *, already_open: bool, limits: Limits
+) -> _Sign | None:
     mean = average(pressure.values) if pressure else 0.0
-    limit = PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE
+    limit = limits.pressure_release_share if already_open else limits.pressure_share
     if pressure is None or not mean >= limit:
         return None
     return _Sign(
@@ -185,17 +197,17 @@ def _pressure(pressure: Samples | None, *, already_open: bool) -> _Sign | None:
             "time stalled on memory, mean",
             mean,
             "share",
-            PRESSURE_SHARE,
+            limits.pressure_share,
             Side.ABOVE,
-            release=PRESSURE_RELEASE_SHARE,
+            release=limits.pressure_release_share,
         ),
         pressure.quality,
     )
 
 
-def _swap(swap: Samples | None) -> _Sign | None:
+def _swap(swap: Samples | None, limits: Limits) -> _Sign | None:
     mean = average(swap.values) if swap else 0.0
-    if swap is None or not mean > SWAP_BYTES_PER_SECOND:
+    if swap is None or not mean > limits.swap_bytes_per_second:
         return None
     return _Sign(
         f"The job reads {size(mean)}/s back from swap.",
@@ -204,7 +216,7 @@ def _swap(swap: Samples | None) -> _Sign | None:
             "swap-in rate, mean",
             mean,
             "B/s",
-            SWAP_BYTES_PER_SECOND,
+            limits.swap_bytes_per_second,
             Side.ABOVE,
         ),
         swap.quality,
@@ -217,13 +229,14 @@ def _limit(
     limit_bytes: float | None,
     *,
     already_open: bool,
+    limits: Limits,
 ) -> _Sign | None:
     if used is None or limit_bytes is None or not limit_bytes > 0:
         return None
     # Active page cache counts as use, but the kernel can release it.
     most = highest(used) - (average(cache.values) if cache else 0.0)
     share = most / limit_bytes
-    if not share >= (FULL_RELEASE_SHARE if already_open else FULL_SHARE):
+    if not share >= (limits.full_release_share if already_open else limits.full_share):
         return None
     return _Sign(
         f"{size(most)} of the limit of {size(limit_bytes)} is in use"
@@ -233,9 +246,9 @@ def _limit(
             "memory without page cache, peak, share of the limit",
             share,
             "share",
-            FULL_SHARE,
+            limits.full_share,
             Side.ABOVE,
-            release=FULL_RELEASE_SHARE,
+            release=limits.full_release_share,
         ),
         used.quality,
         is_full=True,
@@ -243,10 +256,14 @@ def _limit(
 
 
 def _shared(
-    used_share: Samples | None, total: float | None, *, already_open: bool
+    used_share: Samples | None,
+    total: float | None,
+    *,
+    already_open: bool,
+    limits: Limits,
 ) -> _Sign | None:
     most = highest(used_share) if used_share else 0.0
-    limit = SHARED_RELEASE_SHARE if already_open else SHARED_FULL_SHARE
+    limit = limits.shared_release_share if already_open else limits.shared_full_share
     if used_share is None or not most >= limit:
         return None
     of = f" ({size(total)})" if total else ""
@@ -257,9 +274,9 @@ def _shared(
             "shared memory in use, peak",
             most,
             "share",
-            SHARED_FULL_SHARE,
+            limits.shared_full_share,
             Side.ABOVE,
-            release=SHARED_RELEASE_SHARE,
+            release=limits.shared_release_share,
         ),
         used_share.quality,
         is_full=True,

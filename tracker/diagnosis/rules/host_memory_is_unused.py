@@ -43,16 +43,29 @@ from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
 
-# Free memory relative to the need.
-ROOM_FOR_DATA = 1.25
-ROOM_FOR_WORKERS = 2.0
 
-# Limits for loading that waits for storage: share of loading processes, and of time.
-BLOCKED_SHARE = 0.20
-PRESSURE_SHARE = 0.20
-WAIT_LIMITS = WaitLimits(BLOCKED_SHARE, BLOCKED_SHARE, PRESSURE_SHARE, PRESSURE_SHARE)
-# Share of one core; workers above it are busy, and more of them could help.
-BUSY_WORKER_CORES = 0.80
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Free memory relative to the need.
+    room_for_data: float = 1.25
+    room_for_workers: float = 2.0
+
+    # Limits for loading that waits for storage: share of loading processes, and of time.
+    blocked_share: float = 0.20
+    pressure_share: float = 0.20
+    # Share of one core; workers above it are busy, and more of them could help.
+    busy_worker_cores: float = 0.80
+
+    @property
+    def waits(self) -> WaitLimits:
+        return WaitLimits(
+            self.blocked_share,
+            self.blocked_share,
+            self.pressure_share,
+            self.pressure_share,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +99,7 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_notable_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
@@ -112,17 +126,17 @@ def check(
         job_main_cpu_cores=job_main_cpu_cores,
     )
     use = None
-    if storage and storage.exceeds(WAIT_LIMITS, already_open=already_open):
+    if storage and storage.exceeds(limits.waits, already_open=already_open):
         data = _bytes_of_epoch(
             step_seconds,
             step_end_seconds,
             gap_before_step_seconds,
             job_requested_bytes_per_second,
         )
-        use = _for_data(data, free, framework)
+        use = _for_data(data, free, framework, limits)
     if use is None and loading is not None and effective_cores > 0:
         workers = loading.workers_that_keep_up(waiting, effective_cores)
-        use = _for_workers(loading, workers, free, used, framework)
+        use = _for_workers(loading, workers, free, used, framework, limits=limits)
     return _finding(waiting, use, free, memory_limit_bytes) if use else None
 
 
@@ -135,8 +149,10 @@ def _bytes_of_epoch(
     return None if read is None else float(read.max())
 
 
-def _for_data(data: float | None, free: float, framework: str | None) -> _Use | None:
-    if not data or free < ROOM_FOR_DATA * data:
+def _for_data(
+    data: float | None, free: float, framework: str | None, limits: Limits
+) -> _Use | None:
+    if not data or free < limits.room_for_data * data:
         return None
     return _Use(
         "the data of an epoch",
@@ -152,14 +168,20 @@ def _for_data(data: float | None, free: float, framework: str | None) -> _Use | 
 
 
 def _for_workers(
-    loading: Loading, workers: int, free: float, used: float, framework: str | None
+    loading: Loading,
+    workers: int,
+    free: float,
+    used: float,
+    framework: str | None,
+    *,
+    limits: Limits,
 ) -> _Use | None:
     more = workers - loading.workers
-    is_busy = loading.workers == 0 or loading.busy_cores >= BUSY_WORKER_CORES
+    is_busy = loading.workers == 0 or loading.busy_cores >= limits.busy_worker_cores
     if more <= 0 or not is_busy or not used > 0:
         return None
     needed = more * used / (loading.workers + 1)
-    if free < ROOM_FOR_WORKERS * needed:
+    if free < limits.room_for_workers * needed:
         return None
     return _Use(
         f"{count(more, 'more worker', 'more workers')}",

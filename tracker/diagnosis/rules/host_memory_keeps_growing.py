@@ -22,6 +22,8 @@ Catalogue: M5, host memory leak.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.growth import (
     BLOCKS,
     Growth,
@@ -49,23 +51,31 @@ from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
 
-GROWTH_SHARE_PER_MINUTE = 0.01
-GROWTH_RELEASE_SHARE_PER_MINUTE = 0.007
-FEWEST_SECONDS = 600.0
-# For shorter stages with steps, in which memory must rise steadily.
-FEWEST_SECONDS_OF_STEPS = 15.0
-FEWEST_STEPS = 100
-FEWEST_SECONDS_OF_GROWTH = 12.0
-FEWEST_BLOCKS = 10
-NOTABLE_SHORT_GROWTH_BYTES = 128 * 1024 * 1024
-SHORT_GROWTH_SHARE = 0.20  # of the memory at the start
-# In small processes, a small growth is a large share.
-NOTABLE_GROWTH_BYTES = 256 * 1024 * 1024
 
-# The container's memory must grow by at least this part of the growth, if it is known.
-AGREEING_SHARE = 0.50
-# With several growing workers, each has only a part of the growth.
-IN_WORKER_SHARE = 0.05
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    blocks: int = BLOCKS
+
+    growth_share_per_minute: float = 0.01
+    growth_release_share_per_minute: float = 0.007
+    fewest_seconds: float = 600.0
+    # For shorter stages with steps, in which memory must rise steadily.
+    fewest_seconds_of_steps: float = 15.0
+    fewest_steps: int = 100
+    fewest_seconds_of_growth: float = 12.0
+    fewest_blocks: int = 10
+    notable_short_growth_bytes: int = 128 * 1024 * 1024
+    short_growth_share: float = 0.20  # of the memory at the start
+    # In small processes, a small growth is a large share.
+    notable_growth_bytes: int = 256 * 1024 * 1024
+
+    # The container's memory must grow by at least this part of the growth, if it is
+    # known.
+    agreeing_share: float = 0.50
+    # With several growing workers, each has only a part of the growth.
+    in_worker_share: float = 0.05
 
 
 def check(
@@ -77,24 +87,31 @@ def check(
     worker_memory_bytes_max: Samples | None = None,
     step_end_seconds: Array | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     memory = job_memory_bytes
     if step_end_seconds is not None and len(step_end_seconds):
         memory = since(memory, float(step_end_seconds[0]))
     times = memory.times
     seconds = float(times[-1] - times[0]) / 1e6 if len(times) else 0.0
-    is_short = seconds < FEWEST_SECONDS
+    is_short = seconds < limits.fewest_seconds
     steps = 0 if step_end_seconds is None else len(step_end_seconds)
-    if is_short and (seconds < FEWEST_SECONDS_OF_STEPS or steps < FEWEST_STEPS):
-        return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
-    if is_short and not is_linear(memory, FEWEST_BLOCKS):
+    if is_short and (
+        seconds < limits.fewest_seconds_of_steps or steps < limits.fewest_steps
+    ):
+        return Abstention(
+            (f"readings over at least {duration(limits.fewest_seconds)}",)
+        )
+    if is_short and not is_linear(memory, limits.fewest_blocks):
         return None
     growth = steady_growth(
         memory,
-        fewest_seconds=FEWEST_SECONDS_OF_GROWTH,
-        blocks=FEWEST_BLOCKS if is_short else BLOCKS,
+        fewest_seconds=limits.fewest_seconds_of_growth,
+        blocks=limits.fewest_blocks if is_short else limits.blocks,
     )
-    least = NOTABLE_SHORT_GROWTH_BYTES if is_short else NOTABLE_GROWTH_BYTES
+    least = (
+        limits.notable_short_growth_bytes if is_short else limits.notable_growth_bytes
+    )
     if growth is None or not growth.total >= least:
         return None
 
@@ -105,26 +122,33 @@ def check(
         if memory_limit_bytes is not None and memory_limit_bytes > 0
         else None
     )
-    if is_short and growth.total < SHORT_GROWTH_SHARE * first:
+    if is_short and growth.total < limits.short_growth_share * first:
         return None
     fills_soon = left is not None and left <= growth.seconds
-    limit = GROWTH_RELEASE_SHARE_PER_MINUTE if already_open else GROWTH_SHARE_PER_MINUTE
+    limit = (
+        limits.growth_release_share_per_minute
+        if already_open
+        else limits.growth_share_per_minute
+    )
     if pace < limit and not fills_soon:
         return None
 
     in_worker = (
-        steady_growth(worker_memory_bytes_max) if worker_memory_bytes_max else None
+        steady_growth(worker_memory_bytes_max, blocks=limits.blocks)
+        if worker_memory_bytes_max
+        else None
     )
     until = f" At this rate it reaches the limit in {duration(left)}." if left else ""
+    where = _where(growth, worker_memory_bytes_max, in_worker, limits)
     return Finding(
         severity=_severity(fills_soon=fills_soon, is_short=is_short),
         summary=(
             f"The memory of the job grew from {size(first)} to"
             f" {size(growth.last)} in {duration(growth.seconds)}, by"
             f" {small_percent(pace)} per"
-            f" minute.{until}{_where(growth, worker_memory_bytes_max, in_worker)}"
+            f" minute.{until}{where}"
         ),
-        evidence=_evidence(growth, pace, left, in_worker),
+        evidence=_evidence(growth, pace, left, in_worker, limits),
         recommendations=_recommendations(loader_workers),
         disproof=(
             "Watch it for as long again: if it levels off, a full cache is the cause and"
@@ -133,13 +157,15 @@ def check(
         explains=("host-memory-is-short",),
         quality=min(job_memory_bytes.quality, COARSE if is_short else 1.0),
         margin=(
-            max(0.8, margin_above(pace, GROWTH_SHARE_PER_MINUTE))
+            max(0.8, margin_above(pace, limits.growth_share_per_minute))
             if fills_soon
-            else margin_above(pace, GROWTH_SHARE_PER_MINUTE)
+            else margin_above(pace, limits.growth_share_per_minute)
         ),
         # In such a short time, other processes of the container hide the growth of the job.
         corroboration=(
-            ALONE if is_short else _corroboration(growth, cgroup_memory_used_bytes)
+            ALONE
+            if is_short
+            else _corroboration(growth, cgroup_memory_used_bytes, limits)
         ),
     )
 
@@ -151,7 +177,11 @@ def _severity(*, fills_soon: bool, is_short: bool) -> Severity:
 
 
 def _evidence(
-    growth: Growth, pace: float, left: float | None, in_worker: Growth | None
+    growth: Growth,
+    pace: float,
+    left: float | None,
+    in_worker: Growth | None,
+    limits: Limits,
 ) -> tuple[Evidence, ...]:
     job, worker = "job_memory_bytes", "worker_memory_bytes_max"
     evidence = [
@@ -160,9 +190,9 @@ def _evidence(
             "growth per minute, share of the first sample",
             pace,
             "share",
-            GROWTH_SHARE_PER_MINUTE,
+            limits.growth_share_per_minute,
             Side.ABOVE,
-            release=GROWTH_RELEASE_SHARE_PER_MINUTE,
+            release=limits.growth_release_share_per_minute,
         ),
         Evidence(job, "growth of memory", growth.total, "B"),
     ]
@@ -173,11 +203,16 @@ def _evidence(
     return tuple(evidence)
 
 
-def _where(growth: Growth, worker: Samples | None, in_worker: Growth | None) -> str:
+def _where(
+    growth: Growth, worker: Samples | None, in_worker: Growth | None, limits: Limits
+) -> str:
     """Return a sentence about the process that grows; empty if it is unknown."""
     if worker is None:
         return ""
-    if in_worker is not None and in_worker.total >= IN_WORKER_SHARE * growth.total:
+    if (
+        in_worker is not None
+        and in_worker.total >= limits.in_worker_share * growth.total
+    ):
         return (
             " It grows in the loader workers: the largest of them by"
             f" {size(in_worker.total)}."
@@ -185,11 +220,11 @@ def _where(growth: Growth, worker: Samples | None, in_worker: Growth | None) -> 
     return " It does not grow in the loader workers." if in_worker is None else ""
 
 
-def _corroboration(growth: Growth, container: Samples | None) -> float:
+def _corroboration(growth: Growth, container: Samples | None, limits: Limits) -> float:
     if container is None:
         return ALONE
-    also = steady_growth(container)
-    agrees = also is not None and also.total >= AGREEING_SHARE * growth.total
+    also = steady_growth(container, blocks=limits.blocks)
+    agrees = also is not None and also.total >= limits.agreeing_share * growth.total
     return AGREEING if agrees else CONTRADICTED
 
 

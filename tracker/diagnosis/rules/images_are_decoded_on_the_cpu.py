@@ -43,20 +43,25 @@ from tracker.diagnosis.input.loading import Loading, measure_loading
 from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Fact, Samples
 
-# Share of the CPU time for loading.
-DECODING_SHARE = 0.40
-MAX_GPU_PERCENT = 85.0
-# Share of time; a decoder in use is above it.
-IDLE_DECODER_PERCENT = 1.0
-
-# The limits of the rule about CPU-bound preprocessing.
-FULL_CPU_SHARE = 0.80
-FULL_CPU_RELEASE_SHARE = 0.70
-BUSY_LOADER_CORES = 0.80
-BUSY_LOADER_RELEASE_CORES = 0.70
-
 ENGINES = ("gpu_jpeg_percent", "gpu_decoder_percent")
 DECODE_PHASE = "the time of decoding, as a phase"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Share of the CPU time for loading.
+    decoding_share: float = 0.40
+    max_gpu_percent: float = 85.0
+    # Share of time; a decoder in use is above it.
+    idle_decoder_percent: float = 1.0
+
+    # The limits of the rule about CPU-bound preprocessing.
+    full_cpu_share: float = 0.80
+    full_cpu_release_share: float = 0.70
+    busy_loader_cores: float = 0.80
+    busy_loader_release_cores: float = 0.70
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ def check(
     job_main_cpu_cores: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_notable_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
@@ -100,13 +106,16 @@ def check(
     )
     if loading is None or not effective_cores > 0:
         return Abstention(("loader_workers", "worker_cpu_cores"))
-    full = FULL_CPU_RELEASE_SHARE if already_open else FULL_CPU_SHARE
-    busy = BUSY_LOADER_RELEASE_CORES if already_open else BUSY_LOADER_CORES
+    full = limits.full_cpu_release_share if already_open else limits.full_cpu_share
+    busy = (
+        limits.busy_loader_release_cores if already_open else limits.busy_loader_cores
+    )
     is_cpu_bound = (
         typical(job_cpu_cores) >= full * effective_cores or loading.busy_cores >= busy
     )
     gpu_has_time = (
-        gpu_percent <= MAX_GPU_PERCENT and (engine or 0.0) <= IDLE_DECODER_PERCENT
+        gpu_percent <= limits.max_gpu_percent
+        and (engine or 0.0) <= limits.idle_decoder_percent
     )
     if not is_cpu_bound or not gpu_has_time:
         return None
@@ -118,8 +127,8 @@ def check(
     found = _Decoding(
         seconds, min(1.0, seconds / loading.cpu_seconds), engine, gpu_percent
     )
-    is_notable = found.share >= DECODING_SHARE
-    return _finding(waiting, loading, found, framework) if is_notable else None
+    is_notable = found.share >= limits.decoding_share
+    return _finding(waiting, loading, found, framework, limits) if is_notable else None
 
 
 def _busiest_engine(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float | None:
@@ -134,7 +143,11 @@ def _busiest_engine(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float |
 
 
 def _finding(
-    waiting: Waiting, loading: Loading, decoding: _Decoding, framework: str | None
+    waiting: Waiting,
+    loading: Loading,
+    decoding: _Decoding,
+    framework: str | None,
+    limits: Limits,
 ) -> Finding:
     engines = (
         " while the GPU decoders are idle"
@@ -149,7 +162,7 @@ def _finding(
             f" {percent(decoding.share)} of loading{engines}. Steps wait"
             f" {percent(waiting.exposed_share)} of their time for data."
         ),
-        evidence=_evidence(waiting, loading, decoding),
+        evidence=_evidence(waiting, loading, decoding, limits),
         recommendations=(
             Recommendation(
                 "Decode on the GPU, and measure the cost for the training step.",
@@ -177,13 +190,13 @@ def _finding(
         explains=("preprocessing-is-cpu-bound", "data-wait-dominates"),
         comes_after=("too-few-loader-workers",),
         quality=SAMPLED,
-        margin=margin_above(decoding.share, DECODING_SHARE),
+        margin=margin_above(decoding.share, limits.decoding_share),
         corroboration=ALONE if decoding.engine_percent is None else AGREEING,
     )
 
 
 def _evidence(
-    waiting: Waiting, loading: Loading, decoding: _Decoding
+    waiting: Waiting, loading: Loading, decoding: _Decoding, limits: Limits
 ) -> tuple[Evidence, ...]:
     found = [
         Evidence(
@@ -191,7 +204,7 @@ def _evidence(
             "decoding, share of the CPU time of loading",
             decoding.share,
             "share",
-            DECODING_SHARE,
+            limits.decoding_share,
             Side.ABOVE,
         ),
         Evidence(
@@ -202,7 +215,7 @@ def _evidence(
             "GPU utilization, median",
             decoding.gpu_percent,
             "%",
-            MAX_GPU_PERCENT,
+            limits.max_gpu_percent,
             Side.BELOW,
         ),
         waiting.evidence(),
@@ -214,7 +227,7 @@ def _evidence(
                 "utilization of the GPU decoders, peak",
                 decoding.engine_percent,
                 "%",
-                IDLE_DECODER_PERCENT,
+                limits.idle_decoder_percent,
                 Side.BELOW,
             )
         )

@@ -19,6 +19,8 @@ Catalogue: M9, larger batch wanted and memory full.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import (
     margin_below,
     percentile,
@@ -43,12 +45,17 @@ from tracker.diagnosis.hardware.gpu_memory import OFF, Need, measure_need
 from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-FULL_SHARE = 0.85
-FULL_RELEASE_SHARE = 0.80
-BUSY_GPU_PERCENT = 70.0
-BUSY_GPU_RELEASE_PERCENT = 75.0
-BUSY_SM_PERCENT = 60.0
-IDLE_GPU_PERCENT = 5.0
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    full_share: float = 0.85
+    full_release_share: float = 0.80
+    busy_gpu_percent: float = 70.0
+    busy_gpu_release_percent: float = 75.0
+    busy_sm_percent: float = 60.0
+    idle_gpu_percent: float = 5.0
 
 
 def check(
@@ -66,6 +73,7 @@ def check(
     framework: str | None = None,
     torch_autocast: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if framework in RESERVING:
         return Abstention((f"the memory use that {framework} itself reports",))
@@ -83,10 +91,10 @@ def check(
     )
     busy = typical(gpu_utilization_percent)
     active = typical_or_none(gpu_sm_active_percent)
-    limit = BUSY_GPU_RELEASE_PERCENT if already_open else BUSY_GPU_PERCENT
-    is_idle = busy < limit or (active is not None and active < BUSY_SM_PERCENT)
-    takes_part = percentile(gpu_utilization_percent, 95) >= IDLE_GPU_PERCENT
-    full = FULL_RELEASE_SHARE if already_open else FULL_SHARE
+    limit = limits.busy_gpu_release_percent if already_open else limits.busy_gpu_percent
+    is_idle = busy < limit or (active is not None and active < limits.busy_sm_percent)
+    takes_part = percentile(gpu_utilization_percent, 95) >= limits.idle_gpu_percent
+    full = limits.full_release_share if already_open else limits.full_share
     if not takes_part or not is_idle or not need.share >= full:
         return None
 
@@ -95,6 +103,7 @@ def check(
         busy=busy,
         active=active,
         recommendations=_recommendations(batch_size, framework, torch_autocast),
+        limits=limits,
     )
 
 
@@ -104,8 +113,9 @@ def _finding(
     busy: float,
     active: float | None,
     recommendations: tuple[Recommendation, ...],
+    limits: Limits,
 ) -> Finding:
-    is_half_empty = active is not None and active < BUSY_SM_PERCENT
+    is_half_empty = active is not None and active < limits.busy_sm_percent
     return Finding(
         severity=Severity.NOTICE,
         summary=(
@@ -119,18 +129,18 @@ def _finding(
                 "GPU memory, peak, share of all",
                 need.share,
                 "share",
-                FULL_SHARE,
+                limits.full_share,
                 Side.ABOVE,
-                release=FULL_RELEASE_SHARE,
+                release=limits.full_release_share,
             ),
             Evidence(
                 "gpu_utilization_percent",
                 "GPU utilization, median",
                 busy,
                 "%",
-                BUSY_GPU_PERCENT,
+                limits.busy_gpu_percent,
                 Side.BELOW,
-                release=BUSY_GPU_RELEASE_PERCENT,
+                release=limits.busy_gpu_release_percent,
             ),
             *(
                 (
@@ -139,7 +149,7 @@ def _finding(
                         "SM activity, median",
                         active,
                         "%",
-                        BUSY_SM_PERCENT,
+                        limits.busy_sm_percent,
                         Side.BELOW,
                     ),
                 )
@@ -155,8 +165,8 @@ def _finding(
         comes_after=("data-wait-dominates", "too-few-loader-workers"),
         quality=min(SAMPLED, need.quality),
         margin=max(
-            margin_below(busy, BUSY_GPU_PERCENT),
-            margin_below(active, BUSY_SM_PERCENT) if active is not None else 0.5,
+            margin_below(busy, limits.busy_gpu_percent),
+            margin_below(active, limits.busy_sm_percent) if active is not None else 0.5,
         ),
         corroboration=AGREEING if is_half_empty else ALONE,
     )

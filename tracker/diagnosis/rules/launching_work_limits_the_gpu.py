@@ -54,26 +54,35 @@ from tracker.diagnosis.hardware.gpu_work import takes_part
 from tracker.diagnosis.input.waiting import NOTABLE_SHARE, measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-BUSY_THREAD_CORES = 0.80
-BUSY_THREAD_RELEASE_CORES = 0.70
-
-# Threads that alternate use at most one core together, apart from other threads of the
-# process.
-MIN_OF_MAIN_THREAD_CORES = 0.30
-MAX_OF_PROCESS_CORES, MAX_OF_PROCESS_RELEASE_CORES = 1.10, 1.20
-# Share of a step, if phases are named; without a backward pass no thread alternates.
-BACKWARD_SHARE = 0.10
 _THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
 
-LOW_SM_PERCENT = 50.0
-LOW_SM_RELEASE_PERCENT = 55.0
-GAPS_BELOW_PERCENT = 85.0
-GAPS_BELOW_RELEASE_PERCENT = 90.0
-# A GPU without gaps does not wait for launches.
-NO_GAPS_PERCENT = 95.0
 
-# Share of step time outside of named phases.
-NOTABLE_RESIDUAL_SHARE = 0.10
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = NOTABLE_SHARE
+
+    busy_thread_cores: float = 0.80
+    busy_thread_release_cores: float = 0.70
+
+    # Threads that alternate use at most one core together, apart from other threads of
+    # the process.
+    min_of_main_thread_cores: float = 0.30
+    max_of_process_cores: float = 1.10
+    max_of_process_release_cores: float = 1.20
+    # Share of a step, if phases are named; without a backward pass no thread alternates.
+    backward_share: float = 0.10
+
+    low_sm_percent: float = 50.0
+    low_sm_release_percent: float = 55.0
+    gaps_below_percent: float = 85.0
+    gaps_below_release_percent: float = 90.0
+    # A GPU without gaps does not wait for launches.
+    no_gaps_percent: float = 95.0
+
+    # Share of step time outside of named phases.
+    notable_residual_share: float = 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +93,36 @@ class _Work:
     busy: float
     sm: float | None
     residual: float | None
+    limits: Limits
 
     def has_gaps(self, *, already_open: bool) -> bool:
         if self.sm is not None:
             return self.sm < (
-                LOW_SM_RELEASE_PERCENT if already_open else LOW_SM_PERCENT
+                self.limits.low_sm_release_percent
+                if already_open
+                else self.limits.low_sm_percent
             )
-        enter, leave = GAPS_BELOW_PERCENT, GAPS_BELOW_RELEASE_PERCENT
+        enter, leave = (
+            self.limits.gaps_below_percent,
+            self.limits.gaps_below_release_percent,
+        )
         return self.busy < (leave if already_open else enter)
 
     @property
     def margin(self) -> float:
-        thread = margin_towards(self.thread, BUSY_THREAD_CORES, 1.0)
+        thread = margin_towards(self.thread, self.limits.busy_thread_cores, 1.0)
         if self.sm is not None:
-            return min(thread, margin_below(self.sm, LOW_SM_PERCENT))
-        return min(thread, margin_below(self.busy, GAPS_BELOW_PERCENT))
+            return min(thread, margin_below(self.sm, self.limits.low_sm_percent))
+        return min(thread, margin_below(self.busy, self.limits.gaps_below_percent))
 
     @property
     def corroboration(self) -> float:
-        if self.busy >= NO_GAPS_PERCENT:
+        if self.busy >= self.limits.no_gaps_percent:
             return CONTRADICTED
         if self.is_inferred:
             return ALONE
-        both = self.sm is not None and self.busy < GAPS_BELOW_PERCENT
-        outside = (self.residual or 0.0) >= NOTABLE_RESIDUAL_SHARE
+        both = self.sm is not None and self.busy < self.limits.gaps_below_percent
+        outside = (self.residual or 0.0) >= self.limits.notable_residual_share
         return AGREEING if both or outside else ALONE
 
 
@@ -125,9 +140,10 @@ def check(
     batch_size: float | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_waiting(step_seconds, data_wait_seconds)
-    if waiting is None or waiting.share >= NOTABLE_SHARE:
+    if waiting is None or waiting.share >= limits.notable_share:
         return None
     if not takes_part(gpu_utilization_percent):
         return None
@@ -138,6 +154,7 @@ def check(
         job_main_cpu_cores,
         backward,
         already_open=already_open,
+        limits=limits,
     )
     work = _Work(
         signal=signal,
@@ -146,8 +163,11 @@ def check(
         busy=typical(gpu_utilization_percent),
         sm=typical_or_none(gpu_sm_active_percent),
         residual=_residual(step_seconds, data_wait_seconds, phase_seconds),
+        limits=limits,
     )
-    limit = BUSY_THREAD_RELEASE_CORES if already_open else BUSY_THREAD_CORES
+    limit = (
+        limits.busy_thread_release_cores if already_open else limits.busy_thread_cores
+    )
     if work.thread < limit or not work.has_gaps(already_open=already_open):
         return None
     return Finding(
@@ -157,7 +177,7 @@ def check(
             + ("" if work.sm is None else f" with {work.sm:.0f} % SM activity")
             + ": the GPU waits for its next kernel."
         ),
-        evidence=_evidence(work, waiting.share),
+        evidence=_evidence(work, waiting.share, limits),
         recommendations=_recommendations(
             model_is_compiled, optimizer_is_fused, batch_size, framework
         ),
@@ -165,7 +185,7 @@ def check(
             "Train a few hundred steps with twice the batch: if they take twice as long,"
             " the GPU is the limit and not the kernel launches."
         ),
-        gain=_gain(waiting.step_seconds, work),
+        gain=_gain(waiting.step_seconds, work, limits),
         explains=(
             "gpu-and-cpu-are-both-idle",
             "gpu-is-busy-with-little-work",
@@ -191,15 +211,20 @@ def _busy_cores(
     backward_share: float | None,
     *,
     already_open: bool,
+    limits: Limits,
 ) -> tuple[str, Samples]:
     """Return the signal of the busy thread or process, and its samples in cores."""
-    if process is None or typical(thread) >= BUSY_THREAD_CORES:
+    if process is None or typical(thread) >= limits.busy_thread_cores:
         return _THREAD, thread
-    most = MAX_OF_PROCESS_RELEASE_CORES if already_open else MAX_OF_PROCESS_CORES
+    most = (
+        limits.max_of_process_release_cores
+        if already_open
+        else limits.max_of_process_cores
+    )
     take_turns = (
-        typical(thread) >= MIN_OF_MAIN_THREAD_CORES
+        typical(thread) >= limits.min_of_main_thread_cores
         and typical(process) <= most
-        and (backward_share is None or backward_share >= BACKWARD_SHARE)
+        and (backward_share is None or backward_share >= limits.backward_share)
     )
     return (_PROCESS, process) if take_turns else (_THREAD, thread)
 
@@ -226,8 +251,8 @@ def _residual(
     return max(0.0, 1.0 - float(named.sum() / step_seconds.sum()))
 
 
-def _gain(step_seconds: float, work: _Work) -> Gain | None:
-    if work.busy >= NO_GAPS_PERCENT:
+def _gain(step_seconds: float, work: _Work, limits: Limits) -> Gain | None:
+    if work.busy >= limits.no_gaps_percent:
         # For a busy GPU, the share of idle multiprocessors is unknown.
         return None
     return expected_gain(
@@ -235,32 +260,32 @@ def _gain(step_seconds: float, work: _Work) -> Gain | None:
     )
 
 
-def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
+def _evidence(work: _Work, wait_share: float, limits: Limits) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             work.signal,
             f"CPU use of the main {'thread' if work.signal == _THREAD else 'process'}, median",
             work.thread,
             "cores",
-            BUSY_THREAD_CORES,
+            limits.busy_thread_cores,
             Side.ABOVE,
-            release=BUSY_THREAD_RELEASE_CORES,
+            release=limits.busy_thread_release_cores,
         ),
         Evidence(
             "gpu_utilization_percent",
             "GPU utilization, median",
             work.busy,
             "%",
-            GAPS_BELOW_PERCENT,
+            limits.gaps_below_percent,
             Side.BELOW,
-            release=GAPS_BELOW_RELEASE_PERCENT,
+            release=limits.gaps_below_release_percent,
         ),
         Evidence(
             "data_wait_seconds",
             "waiting for data, share of step time",
             wait_share,
             "share",
-            NOTABLE_SHARE,
+            limits.notable_share,
             Side.BELOW,
         ),
     ]
@@ -271,9 +296,9 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
                 "SM activity, median",
                 work.sm,
                 "%",
-                LOW_SM_PERCENT,
+                limits.low_sm_percent,
                 Side.BELOW,
-                release=LOW_SM_RELEASE_PERCENT,
+                release=limits.low_sm_release_percent,
             )
         )
     if work.residual is not None:
@@ -283,7 +308,7 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
                 "step time in no phase, share",
                 work.residual,
                 "share",
-                NOTABLE_RESIDUAL_SHARE,
+                limits.notable_residual_share,
                 Side.ABOVE,
             )
         )

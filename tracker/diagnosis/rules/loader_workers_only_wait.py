@@ -21,6 +21,7 @@ Catalogue: D3, too few loader workers.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.statistics import (
     average_or_none,
@@ -55,16 +56,26 @@ from tracker.diagnosis.input.waiting import (
 )
 from tracker.diagnosis.signals import Array, Samples
 
-# Share of one core.
-RELEASE_CORES = 0.30
-# Use of the busiest worker, which may be the one that training waits for.
-MAX_BUSY_CORES = 0.50
-# Share of the workers, or of time; workers that wait for storage belong to other rules.
-STORAGE_SHARE = 0.10
-# Share of time; workers that wait for a core would use one.
-CORE_WAIT_SHARE = 0.10
 
-CRITICAL_SHARE = 0.20
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    spare: float = SPARE
+    waiting_cores: float = WAITING_CORES
+    notable_share: float = NOTABLE_SHARE
+
+    # Share of one core.
+    release_cores: float = 0.30
+    # Use of the busiest worker, which may be the one that training waits for.
+    max_busy_cores: float = 0.50
+    # Share of the workers, or of time; workers that wait for storage belong to other
+    # rules.
+    storage_share: float = 0.10
+    # Share of time; workers that wait for a core would use one.
+    core_wait_share: float = 0.10
+
+    critical_share: float = 0.20
 
 
 def check(
@@ -87,11 +98,16 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if not loader_workers >= 1:
         return None
     waiting = measure_notable_waiting(
-        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+        step_seconds,
+        data_wait_seconds,
+        busiest_gpu_percent,
+        notable_share=limits.notable_share,
+        already_open=already_open,
     )
     use = CoreUse(
         job_main_thread_cpu_cores,
@@ -102,42 +118,48 @@ def check(
     if waiting is None or waiting.keeps_up(use, already_open=already_open):
         return None
     busy = typical(worker_cpu_cores)
-    is_idle = busy <= (RELEASE_CORES if already_open else WAITING_CORES)
+    is_idle = busy <= (limits.release_cores if already_open else limits.waiting_cores)
     waits_for_machine = (
         bool(data_is_on_network)
-        or (typical_or_none(worker_cpu_cores_max) or 0.0) >= MAX_BUSY_CORES
-        or (average_or_none(worker_core_wait_share) or 0.0) >= CORE_WAIT_SHARE
-        or (average_or_none(io_pressure_share) or 0.0) >= STORAGE_SHARE
+        or (typical_or_none(worker_cpu_cores_max) or 0.0) >= limits.max_busy_cores
+        or (average_or_none(worker_core_wait_share) or 0.0) >= limits.core_wait_share
+        or (average_or_none(io_pressure_share) or 0.0) >= limits.storage_share
         or (blocked_share(loader_workers, job_workers, workers_blocked) or 0.0)
-        >= STORAGE_SHARE
+        >= limits.storage_share
     )
     if not is_idle or waits_for_machine:
         return None
     workers = round(loader_workers)
     wanted = min(
-        _that_keep_up(workers, waiting),
+        _that_keep_up(workers, waiting, limits),
         workers_in_memory(workers, job_memory_bytes, memory_limit_bytes),
         workers_in_shared_memory(workers, shared_memory_used_share),
     )
     return (
         None
         if wanted <= workers
-        else _finding(waiting, workers, wanted, busy, framework)
+        else _finding(waiting, workers, wanted, busy, framework, limits=limits)
     )
 
 
-def _that_keep_up(workers: int, waiting: Waiting) -> int:
+def _that_keep_up(workers: int, waiting: Waiting, limits: Limits) -> int:
     """Return how many workers load one batch per training step."""
     of_one = workers * waiting.step_seconds
-    return math.ceil(SPARE * of_one / max(waiting.compute_seconds, of_one / 1e6))
+    return math.ceil(limits.spare * of_one / max(waiting.compute_seconds, of_one / 1e6))
 
 
 def _finding(
-    waiting: Waiting, workers: int, wanted: int, busy: float, framework: str | None
+    waiting: Waiting,
+    workers: int,
+    wanted: int,
+    busy: float,
+    framework: str | None,
+    *,
+    limits: Limits,
 ) -> Finding:
     who = count(workers, "loader worker uses", "loader workers use")
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=(
             f"Each step waits {duration(waiting.exposed_seconds)} of"
             f" {duration(waiting.step_seconds)} for its batch"
@@ -147,15 +169,15 @@ def _finding(
         ),
         evidence=(
             Evidence("loader_workers", "loader workers", workers, "processes"),
-            waiting.evidence(NOTABLE_SHARE),
+            waiting.evidence(limits.notable_share),
             Evidence(
                 "worker_cpu_cores",
                 "cores kept busy by one worker, median",
                 busy,
                 "cores",
-                WAITING_CORES,
+                limits.waiting_cores,
                 Side.BELOW,
-                release=RELEASE_CORES,
+                release=limits.release_cores,
             ),
         ),
         recommendations=(
@@ -192,6 +214,6 @@ def _finding(
             "steps-are-slow-now-and-then",
         ),
         quality=SAMPLED,
-        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        margin=margin_above(waiting.exposed_share, limits.notable_share),
         corroboration=ALONE,
     )

@@ -53,23 +53,34 @@ from tracker.diagnosis.input.storage import (
 from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-# Share of the loading processes, and of time.
-BLOCKED_SHARE = 0.30
-BLOCKED_RELEASE_SHARE = 0.20
-PRESSURE_SHARE = 0.20
-PRESSURE_RELEASE_SHARE = 0.14
-WAIT_LIMITS = WaitLimits(
-    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
-)
 
-SHARE_OF_BEST_RATE = 0.80
-# A lower rate is no load for any disk, so the limit is elsewhere.
-LOWEST_RATE_BYTES_PER_SECOND = 1_000_000.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-# Share of the job's reads from local disks; the rest comes over a network.
-MIN_PART_OF_DISKS = 0.50
+    # Share of the loading processes, and of time.
+    blocked_share: float = 0.30
+    blocked_release_share: float = 0.20
+    pressure_share: float = 0.20
+    pressure_release_share: float = 0.14
 
-CRITICAL_SHARE = 0.20
+    share_of_best_rate: float = 0.80
+    # A lower rate is no load for any disk, so the limit is elsewhere.
+    lowest_rate_bytes_per_second: float = 1_000_000.0
+
+    # Share of the job's reads from local disks; the rest comes over a network.
+    min_part_of_disks: float = 0.50
+
+    critical_share: float = 0.20
+
+    @property
+    def waits(self) -> WaitLimits:
+        return WaitLimits(
+            self.blocked_share,
+            self.blocked_release_share,
+            self.pressure_share,
+            self.pressure_release_share,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +115,7 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_notable_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
@@ -115,10 +127,11 @@ def check(
         and _comes_from_elsewhere(
             job_read_bytes_per_second,
             cgroup_read_bytes_per_second or host_disk_read_bytes_per_second,
+            limits,
         )
     )
     rate = typical(job_read_bytes_per_second)
-    is_trickle = rate < LOWEST_RATE_BYTES_PER_SECOND
+    is_trickle = rate < limits.lowest_rate_bytes_per_second
     if (
         is_elsewhere
         or is_trickle
@@ -133,7 +146,7 @@ def check(
     )
     if storage is None:
         return Abstention(WAITING_SIGNALS)
-    if not storage.exceeds(WAIT_LIMITS, already_open=already_open):
+    if not storage.exceeds(limits.waits, already_open=already_open):
         return None
 
     own_best = highest(job_read_bytes_per_second)
@@ -144,16 +157,18 @@ def check(
         seconds_of_a_read=typical_or_none(host_disk_read_seconds),
         queue=typical_or_none(host_disk_queue),
     )
-    if reading.share < SHARE_OF_BEST_RATE:
+    if reading.share < limits.share_of_best_rate:
         return None
-    return _finding(waiting, storage, reading, loader_workers, framework)
+    return _finding(waiting, storage, reading, loader_workers, framework, limits=limits)
 
 
-def _comes_from_elsewhere(read: Samples, of_disks: Samples | None) -> bool:
+def _comes_from_elsewhere(
+    read: Samples, of_disks: Samples | None, limits: Limits
+) -> bool:
     """Return whether local disks delivered too little to be the source of the reads."""
     if of_disks is None:
         return False
-    return average(of_disks.values) < MIN_PART_OF_DISKS * average(read.values)
+    return average(of_disks.values) < limits.min_part_of_disks * average(read.values)
 
 
 def _writes_more(read: Samples, written: Samples | None) -> bool:
@@ -166,19 +181,21 @@ def _finding(
     reading: _Reading,
     loader_workers: float | None,
     framework: str | None,
+    *,
+    limits: Limits,
 ) -> Finding:
     # A single reader is slow on any disk, so more workers come first.
     is_single = loader_workers == 0
     symptoms = ("preprocessing-is-cpu-bound", "batches-come-in-bursts")
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=(
             f"The job reads {size(reading.bytes_per_second)}/s,"
             f" {percent(reading.share)} of the best rate that {_whose(reading)}."
             f" Steps wait {percent(waiting.exposed_share)} of their time for data"
             " while loading waits for storage."
         ),
-        evidence=_evidence(waiting, storage, reading),
+        evidence=_evidence(waiting, storage, reading, limits),
         recommendations=_recommendations(reading, framework),
         disproof=(
             "Copy a part of the data into /dev/shm and train on that: if steps wait as"
@@ -196,8 +213,8 @@ def _finding(
             if reading.is_best_of_earlier_runs
             else min(storage.quality, COARSE)
         ),
-        margin=storage.margin(WAIT_LIMITS),
-        corroboration=_corroboration(storage, is_single=is_single),
+        margin=storage.margin(limits.waits),
+        corroboration=_corroboration(storage, is_single=is_single, limits=limits),
     )
 
 
@@ -207,14 +224,14 @@ def _whose(reading: _Reading) -> str:
     return "this run reached"
 
 
-def _corroboration(storage: StorageWait, *, is_single: bool) -> float:
+def _corroboration(storage: StorageWait, *, is_single: bool, limits: Limits) -> float:
     if is_single:
         return CONTRADICTED
-    return AGREEING if storage.agrees(WAIT_LIMITS) else ALONE
+    return AGREEING if storage.agrees(limits.waits) else ALONE
 
 
 def _evidence(
-    waiting: Waiting, storage: StorageWait, reading: _Reading
+    waiting: Waiting, storage: StorageWait, reading: _Reading, limits: Limits
 ) -> tuple[Evidence, ...]:
     found = [
         Evidence(
@@ -222,10 +239,10 @@ def _evidence(
             f"read rate, median, share of the best rate of {size(reading.best)}/s",
             reading.share,
             "share",
-            SHARE_OF_BEST_RATE,
+            limits.share_of_best_rate,
             Side.ABOVE,
         ),
-        *storage.evidence(WAIT_LIMITS),
+        *storage.evidence(limits.waits),
         waiting.evidence(),
     ]
     if reading.seconds_of_a_read is not None:

@@ -18,6 +18,7 @@ Catalogue: C10, synchronization points.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.statistics import average, margin_above
 from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
@@ -35,14 +36,19 @@ from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-NOTABLE_SHARE = 0.03
-RELEASE_SHARE = 0.02
-LARGE_SHARE = 0.10
 
-# At this share of steps with logging, each step counts as logging.
-OFTEN_SHARE = 0.50
-# Often enough for monitoring.
-SUGGESTED_STEPS = 50
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = 0.03
+    release_share: float = 0.02
+    large_share: float = 0.10
+
+    # At this share of steps with logging, each step counts as logging.
+    often_share: float = 0.50
+    # Often enough for monitoring.
+    suggested_steps: int = 50
 
 
 def check(
@@ -52,6 +58,7 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     logging = seconds_of_kind(phase_seconds, PhaseKind.LOG)
     if logging is None:
@@ -61,12 +68,12 @@ def check(
     if interruption is None:
         return None
     share = interruption.exposed_share
-    if share < (RELEASE_SHARE if already_open else NOTABLE_SHARE):
+    if share < (limits.release_share if already_open else limits.notable_share):
         return None
 
     often = average((logging > 0).astype(float))
     return Finding(
-        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        severity=Severity.WARNING if share >= limits.large_share else Severity.NOTICE,
         summary=(
             f"Logging takes {duration(interruption.exposed_seconds)} of each"
             f" {duration(interruption.step_seconds)} step on average"
@@ -78,15 +85,15 @@ def check(
                 f"logging{interruption.beside}, share of step time",
                 share,
                 "share",
-                NOTABLE_SHARE,
+                limits.notable_share,
                 Side.ABOVE,
-                release=RELEASE_SHARE,
+                release=limits.release_share,
             ),
             Evidence(
                 "phase_seconds", "logging, share of steps with it", often, "share"
             ),
         ),
-        recommendations=_recommendations(often, framework),
+        recommendations=_recommendations(often, framework, limits),
         disproof=(
             "Train a few hundred steps without logging: if they take as long as now, the"
             " time belongs to something else."
@@ -94,25 +101,27 @@ def check(
         gain=gain_of_share(share, "Logging"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         comes_after=("data-wait-dominates",),
-        margin=margin_above(share, NOTABLE_SHARE),
+        margin=margin_above(share, limits.notable_share),
     )
 
 
-def _recommendations(often: float, framework: str | None) -> tuple[Recommendation, ...]:
+def _recommendations(
+    often: float, framework: str | None, limits: Limits
+) -> tuple[Recommendation, ...]:
     keep = Recommendation(
         "Sum losses on the GPU and fetch the sum when you log: every fetch waits for"
         " the GPU.",
         code="total += loss.detach()" if framework == "pytorch" else "",
     )
-    if often < OFTEN_SHARE:
+    if often < limits.often_share:
         cheaper = "Log fewer and smaller images and histograms."
         return (keep, Recommendation(cheaper))
     return (
         Recommendation(
-            f"Log every {SUGGESTED_STEPS} steps instead of in each step.",
+            f"Log every {limits.suggested_steps} steps instead of in each step.",
             current="every step",
-            suggested=f"every {SUGGESTED_STEPS} steps",
-            code=f"if step % {SUGGESTED_STEPS} == 0:",
+            suggested=f"every {limits.suggested_steps} steps",
+            code=f"if step % {limits.suggested_steps} == 0:",
         ),
         keep,
     )

@@ -43,19 +43,25 @@ from tracker.diagnosis.signals import Array, Tracked
 
 SPAN = Span.STAGE
 
-FLAT_SHARE = 0.01
-FLAT_RELEASE_SHARE = 0.02
-# The last quarter is compared with the third, which together are half of the run.
-FLAT_SECONDS = 1800.0
 TOO_EARLY = "a loss over at least an hour"
 
-# Rounding changes a constant loss by a smaller share.
-LARGEST_ROUNDING = 1e-5
 
-FEWEST_POINTS = 200
-BLOCKS = 20
-# For a loss that never fell: share of its own level.
-NEVER_FELL_SHARE = 0.01
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    flat_share: float = 0.01
+    flat_release_share: float = 0.02
+    # The last quarter is compared with the third, which together are half of the run.
+    flat_seconds: float = 1800.0
+
+    # Rounding changes a constant loss by a smaller share.
+    largest_rounding: float = 1e-5
+
+    fewest_points: int = 200
+    blocks: int = 20
+    # For a loss that never fell: share of its own level.
+    never_fell_share: float = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,63 +73,74 @@ class _Course:
     last: float  # last quarter
     is_constant: bool  # in the second half
     never_changed: bool
+    limits: Limits
 
     @property
     def fallen(self) -> float:
         """Return the drop from the third quarter to the last, relative to the earlier drop."""
-        whole = max(self.first - self.before, NEVER_FELL_SHARE * abs(self.before))
+        whole = max(
+            self.first - self.before, self.limits.never_fell_share * abs(self.before)
+        )
         return (self.before - self.last) / whole if whole > 0 else 0.0
 
 
-def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answer:
+def check(
+    losses: Mapping[str, Tracked],
+    *,
+    already_open: bool = False,
+    limits: Limits = Limits(),
+) -> Answer:
     training = {
         path: series
         for path, series in losses.items()
         if kind_of_phase(path) is not PhaseKind.EVALUATE
     }
-    courses = [_course(path, s) for path, s in (training or losses).items()]
+    courses = [_course(path, s, limits) for path, s in (training or losses).items()]
     known = [course for course in courses if course is not None]
     if not known:
-        return Abstention((f"a loss of at least {FEWEST_POINTS} points",))
+        return Abstention((f"a loss of at least {limits.fewest_points} points",))
 
-    limit = FLAT_RELEASE_SHARE if already_open else FLAT_SHARE
+    limit = limits.flat_release_share if already_open else limits.flat_share
     # One falling loss among several is progress. A rising loss is none.
     if any(not (c.is_constant or c.fallen < limit) for c in known):
         return None
     # A loss may be 0 for a reason; any other constant is clear at once.
     if never := [c for c in known if c.never_changed and c.last != 0]:
-        return _finding(never[0])
-    if any(course.seconds < FLAT_SECONDS for course in known):
+        return _finding(never[0], limits)
+    if any(course.seconds < limits.flat_seconds for course in known):
         return Abstention((TOO_EARLY,))
-    return _finding(known[0])
+    return _finding(known[0], limits)
 
 
-def _course(path: str, series: Tracked) -> _Course | None:
+def _course(path: str, series: Tracked, limits: Limits) -> _Course | None:
     good = np.isfinite(series.values) & np.isfinite(series.steps)
     order = np.argsort(series.steps[good], kind="stable")
     values: Array = series.values[good][order]
     times = series.times[good][order]
-    if len(values) < FEWEST_POINTS:
+    if len(values) < limits.fewest_points:
         return None
 
-    levels = np.array([np.median(part) for part in np.array_split(values, BLOCKS)])
-    quarter = BLOCKS // 4
+    levels = np.array(
+        [np.median(part) for part in np.array_split(values, limits.blocks)]
+    )
+    quarter = limits.blocks // 4
     return _Course(
         path,
         seconds=float(times.max() - times[len(times) // 2]) / 1e6,
         first=float(levels[0]),
         before=float(np.median(levels[-2 * quarter : -quarter])),
         last=float(np.median(levels[-quarter:])),
-        is_constant=_is_constant(values[len(values) // 2 :]),
-        never_changed=_is_constant(values),
+        is_constant=_is_constant(values[len(values) // 2 :], limits),
+        never_changed=_is_constant(values, limits),
+        limits=limits,
     )
 
 
-def _is_constant(values: Array) -> bool:
-    return bool(np.ptp(values) <= LARGEST_ROUNDING * np.abs(values).max())
+def _is_constant(values: Array, limits: Limits) -> bool:
+    return bool(np.ptp(values) <= limits.largest_rounding * np.abs(values).max())
 
 
-def _finding(course: _Course) -> Finding:
+def _finding(course: _Course, limits: Limits) -> Finding:
     if course.never_changed:
         summary = f"{course.path} is {course.last:.4g} at every logged point."
     else:
@@ -146,16 +163,16 @@ def _finding(course: _Course) -> Finding:
                 f"drop of {course.path}, relative to all of its earlier drop",
                 course.fallen,
                 "share",
-                FLAT_SHARE,
+                limits.flat_share,
                 Side.BELOW,
-                release=FLAT_RELEASE_SHARE,
+                release=limits.flat_release_share,
             ),
             Evidence(
                 "losses",
                 "time without improvement",
                 course.seconds,
                 "s",
-                None if course.never_changed else FLAT_SECONDS,
+                None if course.never_changed else limits.flat_seconds,
                 None if course.never_changed else Side.ABOVE,
             ),
         ),
@@ -178,6 +195,6 @@ def _finding(course: _Course) -> Finding:
         margin=(
             1.0
             if course.is_constant
-            else margin_below(max(0.0, course.fallen), FLAT_SHARE)
+            else margin_below(max(0.0, course.fallen), limits.flat_share)
         ),
     )

@@ -38,18 +38,23 @@ from tracker.diagnosis.signals import Array, Tracked
 
 SPAN = Span.STAGE
 
-# Number of consecutive points at the end, or all points of a shorter series.
-FEWEST_IN_A_ROW = 3
 
-# Signs of divergence: a rise above the lowest level, or growing swings.
-FEWEST_BEFORE = 20
-BLOCKS = 10
-QUARTERS = 4
-LAST_POINTS = 5
-RISE_SHARE = 0.50
-SWING_FACTOR = 3.0
-# First attempt: divide the learning rate by this.
-LOWER = 10.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Number of consecutive points at the end, or all points of a shorter series.
+    fewest_in_a_row: int = 3
+
+    # Signs of divergence: a rise above the lowest level, or growing swings.
+    fewest_before: int = 20
+    blocks: int = 10
+    quarters: int = 4
+    last_points: int = 5
+    rise_share: float = 0.50
+    swing_factor: float = 3.0
+    # First attempt: divide the learning rate by this.
+    lower: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,9 @@ def check(
     torch_autocast: str | None = None,
     framework: str | None = None,
     stage_state: str | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
-    found = [_broken(path, series) for path, series in losses.items()]
+    found = [_broken(path, series, limits) for path, series in losses.items()]
     broken = [one for one in found if one is not None]
     if not broken:
         return None
@@ -99,7 +105,7 @@ def check(
                 float(first.points),
                 "points",
                 # For a series that was never a number, a single point is enough.
-                1.0 if first.last_number is None else float(FEWEST_IN_A_ROW),
+                1.0 if first.last_number is None else float(limits.fewest_in_a_row),
                 Side.ABOVE,
             ),
             Evidence("losses", "first step with NaN or infinity", first.since, "step"),
@@ -110,43 +116,45 @@ def check(
             ),
         ),
         recommendations=_recommendations(
-            first, rate, torch_autocast, framework, stage_state
+            first, rate, torch_autocast, framework, stage_state, limits=limits
         ),
         disproof=(
             "Inspect the weights: if all of them are numbers, only the loss is computed"
             " wrongly."
         ),
-        corroboration=AGREEING if first.points >= FEWEST_IN_A_ROW else ALONE,
+        corroboration=AGREEING if first.points >= limits.fewest_in_a_row else ALONE,
     )
 
 
-def _broken(path: str, series: Tracked) -> _Broken | None:
+def _broken(path: str, series: Tracked, limits: Limits) -> _Broken | None:
     order = np.argsort(series.steps, kind="stable")
     steps, is_number = series.steps[order], np.isfinite(series.values[order])
     numbers = np.flatnonzero(is_number)
     begin = int(numbers[-1]) + 1 if len(numbers) else 0
     points = len(steps) - begin
-    if not points or (len(numbers) and points < FEWEST_IN_A_ROW):
+    if not points or (len(numbers) and points < limits.fewest_in_a_row):
         return None
     if not np.isfinite(steps[begin]):
         return None
     values = series.values[order]
     last = float(values[numbers[-1]]) if len(numbers) else None
-    course = _course(values[numbers])
+    course = _course(values[numbers], limits)
     return _Broken(path, float(steps[begin]), points, last, course)
 
 
-def _course(values: Array) -> str:
+def _course(values: Array, limits: Limits) -> str:
     """Return how a loss diverged before it became NaN; "" if it did not diverge."""
-    if len(values) < FEWEST_BEFORE:
+    if len(values) < limits.fewest_before:
         return ""
-    levels = [float(np.median(part)) for part in np.array_split(values, BLOCKS)]
-    lowest, last = min(levels[:-1]), float(np.median(values[-LAST_POINTS:]))
-    spread = float(np.median(np.abs(values[:-LAST_POINTS] - np.median(values))))
-    if last > lowest + max(RISE_SHARE * abs(lowest), 2 * spread):
+    levels = [float(np.median(part)) for part in np.array_split(values, limits.blocks)]
+    lowest, last = min(levels[:-1]), float(np.median(values[-limits.last_points :]))
+    spread = float(np.median(np.abs(values[: -limits.last_points] - np.median(values))))
+    if last > lowest + max(limits.rise_share * abs(lowest), 2 * spread):
         return f"It rose from {lowest:.4g} to {last:.4g} before"
-    swings = [float(np.std(np.diff(part))) for part in np.array_split(values, QUARTERS)]
-    if swings[-1] > SWING_FACTOR * max(swings[1], np.finfo(float).tiny):
+    swings = [
+        float(np.std(np.diff(part))) for part in np.array_split(values, limits.quarters)
+    ]
+    if swings[-1] > limits.swing_factor * max(swings[1], np.finfo(float).tiny):
         return "It swung more and more before"
     return ""
 
@@ -176,13 +184,15 @@ def _recommendations(
     torch_autocast: str | None,
     framework: str | None,
     stage_state: str | None,
+    *,
+    limits: Limits,
 ) -> tuple[Recommendation, ...]:
     recommendations = [
         Recommendation(
             "Restart from the last checkpoint before that step, with a lower learning"
             " rate, a longer warm-up, or clipped gradients.",
             current=f"{rate:.4g}" if rate and broken.course else "",
-            suggested=f"{rate / LOWER:.4g}" if rate and broken.course else "",
+            suggested=f"{rate / limits.lower:.4g}" if rate and broken.course else "",
             code=(
                 "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
                 if framework == "pytorch"

@@ -21,6 +21,7 @@ Catalogue: I3, memory bounds concurrency.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.requests import (
     NO_PARTS,
@@ -45,14 +46,19 @@ from tracker.diagnosis.engine.wording import percent
 from tracker.diagnosis.hardware.gpu_peers import Gpus, facts_of, median_of
 from tracker.diagnosis.signals import Samples
 
-FULL_MEMORY_SHARE = 0.95
-FULL_RELEASE_SHARE = 0.93
-QUEUE_SHARE = 0.10
-QUEUE_RELEASE_SHARE = 0.07
 
-# Above these limits the multiprocessors are the limit, not the memory.
-BUSY_WORK_PERCENT = 70.0
-BUSY_GPU_PERCENT = 95.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    full_memory_share: float = 0.95
+    full_release_share: float = 0.93
+    queue_share: float = 0.10
+    queue_release_share: float = 0.07
+
+    # Above these limits the multiprocessors are the limit, not the memory.
+    busy_work_percent: float = 70.0
+    busy_gpu_percent: float = 95.0
 
 
 def check(
@@ -62,6 +68,7 @@ def check(
     request_parts: Mapping[str, Samples] | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
@@ -76,9 +83,13 @@ def check(
 
     gpu, signal, share = full
     queue = found.share(PhaseKind.QUEUE)
-    is_full = share >= (FULL_RELEASE_SHARE if already_open else FULL_MEMORY_SHARE)
-    waits = queue >= (QUEUE_RELEASE_SHARE if already_open else QUEUE_SHARE)
-    if not is_full or not waits or _computes_all_the_time(gpus, gpu):
+    is_full = share >= (
+        limits.full_release_share if already_open else limits.full_memory_share
+    )
+    waits = queue >= (
+        limits.queue_release_share if already_open else limits.queue_share
+    )
+    if not is_full or not waits or _computes_all_the_time(gpus, gpu, limits):
         return None
 
     return Finding(
@@ -94,18 +105,18 @@ def check(
                 "GPU memory, median, share of all",
                 share,
                 "share",
-                FULL_MEMORY_SHARE,
+                limits.full_memory_share,
                 Side.ABOVE,
-                release=FULL_RELEASE_SHARE,
+                release=limits.full_release_share,
             ),
             Evidence(
                 "requests",
                 "queue time, share of request time",
                 queue,
                 "share",
-                QUEUE_SHARE,
+                limits.queue_share,
                 Side.ABOVE,
-                release=QUEUE_RELEASE_SHARE,
+                release=limits.queue_release_share,
             ),
         ),
         recommendations=_RECOMMENDATIONS,
@@ -115,8 +126,8 @@ def check(
         ),
         quality=SAMPLED,
         margin=min(
-            margin_above(queue, QUEUE_SHARE),
-            margin_towards(share, FULL_MEMORY_SHARE, 1.0),
+            margin_above(queue, limits.queue_share),
+            margin_towards(share, limits.full_memory_share, 1.0),
         ),
         corroboration=ALONE,
     )
@@ -134,12 +145,12 @@ def _fullest(gpus: Gpus) -> tuple[int, str, float] | None:
     return max(shares, key=lambda found: found[2], default=None)
 
 
-def _computes_all_the_time(gpus: Gpus, gpu: int) -> bool:
+def _computes_all_the_time(gpus: Gpus, gpu: int, limits: Limits) -> bool:
     work = median_of(gpus, "gpu_sm_active_percent", gpu)
     if work is not None:
-        return work >= BUSY_WORK_PERCENT
+        return work >= limits.busy_work_percent
     busy = median_of(gpus, "gpu_utilization_percent", gpu)
-    return busy is None or busy >= BUSY_GPU_PERCENT
+    return busy is None or busy >= limits.busy_gpu_percent
 
 
 _RECOMMENDATIONS = (

@@ -24,7 +24,7 @@ Catalogue: M6, out-of-memory post-mortem.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tracker.diagnosis.analysis.growth import Growth, steady_growth
 from tracker.diagnosis.analysis.statistics import highest, typical
@@ -48,23 +48,30 @@ from tracker.diagnosis.signals import Fact, Samples, Times
 
 SPAN = Span.STAGE
 
-# A job that crashed with this share of its memory in use was probably killed for it.
-FULL_SHARE = 0.95
-# Number of samples before the end; there is one per second.
-LAST_READINGS = 10
-
-# A leak: growth by this share of the memory, over this many samples, after the first steps
-# have allocated the memory that all steps use.
-GROWN_SHARE = 0.50
-FEWEST_STEPS, FIRST_STEPS = 20, 2
-FEWEST_SECONDS_OF_GROWTH, FEWEST_READINGS = 5.0, 6
-
 CRASHED = "crashed"
 
 # Texts of frameworks and systems, in lower case.
 OF_GPU = "outofmemoryerror"
 OF_HOST = ("memoryerror", "cannot allocate memory", "defaultcpuallocator")
 WORDS = ("out of memory", "resourceexhausted", "resource_exhausted", OF_GPU, *OF_HOST)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # A job that crashed with this share of its memory in use was probably killed for it.
+    full_share: float = 0.95
+    # Number of samples before the end; there is one per second.
+    last_readings: int = 10
+
+    # A leak: growth by this share of the memory, over this many samples, after the
+    # first steps have allocated the memory that all steps use.
+    grown_share: float = 0.50
+    fewest_steps: int = 20
+    first_steps: int = 2
+    fewest_seconds_of_growth: float = 5.0
+    fewest_readings: int = 6
 
 
 def check(
@@ -92,13 +99,14 @@ def check(
     loader_workers: float | None = None,
     framework: str | None = None,
     torch_autocast: str | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     said = f"{failure_type or ''} {failure_message or ''}".lower()
     is_told = any(word in said for word in WORDS) or bool(out_of_memory_device)
     kills = highest(cgroup_oom_kills) if cgroup_oom_kills else 0.0
     used = cgroup_memory_used_bytes or job_memory_bytes
     was_full = stage_state == CRASHED and _was_full(
-        used, cgroup_page_cache_bytes, memory_limit_bytes
+        used, cgroup_page_cache_bytes, memory_limit_bytes, limits
     )
     if not is_told and not kills > 0 and not was_full:
         return None
@@ -130,7 +138,7 @@ def check(
         allocated=out_of_memory_allocated_bytes,
         reserved=out_of_memory_reserved_bytes,
     )
-    growth = _growth_until_full(gpus or {}, step_times)
+    growth = _growth_until_full(gpus or {}, step_times, limits)
     return _on_gpu(
         device,
         contents,
@@ -146,21 +154,26 @@ def _is_of_host(said: str) -> bool:
 
 
 def _was_full(
-    used: Samples | None, cache: Samples | None, limit_bytes: float | None
+    used: Samples | None,
+    cache: Samples | None,
+    limit_bytes: float | None,
+    limits: Limits,
 ) -> bool:
     """Return whether the last samples, without page cache, were close to the limit."""
     if used is None or not len(used.values) or not limit_bytes or limit_bytes <= 0:
         return False
     droppable = typical(cache) if cache else 0.0
-    last = float(used.values[-LAST_READINGS:].max()) - droppable
-    return last >= FULL_SHARE * limit_bytes
+    last = float(used.values[-limits.last_readings :].max()) - droppable
+    return last >= limits.full_share * limit_bytes
 
 
 def _growth_until_full(
-    gpus: Mapping[int, Mapping[str, Samples | Fact]], step_times: Times | None
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    step_times: Times | None,
+    limits: Limits,
 ) -> Growth | None:
     """Return the growth of tensor memory over the steps if it filled a GPU."""
-    if step_times is None or len(step_times) < FEWEST_STEPS:
+    if step_times is None or len(step_times) < limits.fewest_steps:
         return None
     for signals in gpus.values():
         total = signals.get("gpu_memory_total_bytes")
@@ -168,17 +181,17 @@ def _growth_until_full(
         if not isinstance(allocated, Samples) or not isinstance(total, int | float):
             continue
         # Loading the model grows the memory as well.
-        stepping = allocated.times > step_times[FIRST_STEPS]
+        stepping = allocated.times > step_times[limits.first_steps]
         growth = steady_growth(
             replace(
                 allocated,
                 times=allocated.times[stepping],
                 values=allocated.values[stepping],
             ),
-            fewest_seconds=FEWEST_SECONDS_OF_GROWTH,
-            blocks=FEWEST_READINGS,
+            fewest_seconds=limits.fewest_seconds_of_growth,
+            blocks=limits.fewest_readings,
         )
-        if growth is not None and growth.total >= GROWN_SHARE * total > 0:
+        if growth is not None and growth.total >= limits.grown_share * total > 0:
             return growth
     return None
 

@@ -46,22 +46,30 @@ from tracker.diagnosis.hardware.peaks import (
 )
 from tracker.diagnosis.signals import Samples
 
-MIN_CAPABILITY = 7.0
-BUSY_GPU_PERCENT = 50.0
 
-LOW_TENSOR_PERCENT = 3.0
-LOW_TENSOR_RELEASE_PERCENT = 5.0
-BUSY_SM_PERCENT = 40.0
-# Next to this much 32-bit arithmetic, a slightly higher activity is still not the main
-# work: attention kernels use tensor cores even for float32.
-BESIDE_FP32_PERCENT, BESIDE_FP32_RELEASE_PERCENT = 5.0, 6.0
-OF_FP32 = 1 / 16
-# With less 32-bit arithmetic, other work keeps the multiprocessors busy.
-MIN_FP32_PERCENT = 10.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-# In work that waits for memory, 16 bits save half.
-BUSY_MEMORY_PERCENT = 60.0
-FACTOR_OF_MEMORY = 2.0
+    ampere: float = AMPERE
+
+    min_capability: float = 7.0
+    busy_gpu_percent: float = 50.0
+
+    low_tensor_percent: float = 3.0
+    low_tensor_release_percent: float = 5.0
+    busy_sm_percent: float = 40.0
+    # Next to this much 32-bit arithmetic, a slightly higher activity is still not the
+    # main work: attention kernels use tensor cores even for float32.
+    beside_fp32_percent: float = 5.0
+    beside_fp32_release_percent: float = 6.0
+    of_fp32: float = 1 / 16
+    # With less 32-bit arithmetic, other work keeps the multiprocessors busy.
+    min_fp32_percent: float = 10.0
+
+    # In work that waits for memory, 16 bits save half.
+    busy_memory_percent: float = 60.0
+    factor_of_memory: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +80,36 @@ class _Counters:
     tensor: float | None
     fp32: float | None
     dram: float | None
+    limits: Limits
 
     def show_no_tensor_cores(self, *, already_open: bool) -> bool:
         limit = self.tensor_release if already_open else self.tensor_limit
         if self.sm is None or self.tensor is None:
             return False
-        is_other_work = self.fp32 is not None and self.fp32 < MIN_FP32_PERCENT
-        return self.tensor < limit and self.sm > BUSY_SM_PERCENT and not is_other_work
+        is_other_work = (
+            self.fp32 is not None and self.fp32 < self.limits.min_fp32_percent
+        )
+        return (
+            self.tensor < limit
+            and self.sm > self.limits.busy_sm_percent
+            and not is_other_work
+        )
 
     @property
     def tensor_limit(self) -> float:
-        return self._limit(LOW_TENSOR_PERCENT, BESIDE_FP32_PERCENT)
+        return self._limit(
+            self.limits.low_tensor_percent, self.limits.beside_fp32_percent
+        )
 
     @property
     def tensor_release(self) -> float:
-        return self._limit(LOW_TENSOR_RELEASE_PERCENT, BESIDE_FP32_RELEASE_PERCENT)
+        return self._limit(
+            self.limits.low_tensor_release_percent,
+            self.limits.beside_fp32_release_percent,
+        )
 
     def _limit(self, alone: float, beside_fp32: float) -> float:
-        return min(beside_fp32, max(alone, OF_FP32 * (self.fp32 or 0.0)))
+        return min(beside_fp32, max(alone, self.limits.of_fp32 * (self.fp32 or 0.0)))
 
 
 def check(
@@ -106,24 +126,30 @@ def check(
     torch_matmul_precision: str | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     capability = capability_of(gpu_compute_capability)
     if capability is None:
         return Abstention(("gpu_compute_capability",))
-    if capability < MIN_CAPABILITY:
+    if capability < limits.min_capability:
         return None
     busy = typical(gpu_utilization_percent)
-    if not busy >= BUSY_GPU_PERCENT:
+    if not busy >= limits.busy_gpu_percent:
         return None
 
     precision = precision_of(
-        torch_autocast, model_types, torch_matmul_precision, capability
+        torch_autocast,
+        model_types,
+        torch_matmul_precision,
+        capability,
+        ampere=limits.ampere,
     )
     counters = _Counters(
         sm=typical_or_none(gpu_sm_active_percent),
         tensor=typical_or_none(gpu_tensor_active_percent),
         fp32=typical_or_none(gpu_fp32_active_percent),
         dram=typical_or_none(gpu_dram_active_percent),
+        limits=limits,
     )
     if counters.tensor is None and precision is None:
         return Abstention(("gpu_tensor_active_percent", "torch_autocast"))
@@ -142,13 +168,13 @@ def check(
         title="" if is_counted else "Training runs in 32-bit precision",
         severity=Severity.WARNING,
         summary=_summary(counters, precision, is_counted=is_counted),
-        evidence=_evidence(counters, busy),
-        recommendations=_recommendations(precision, capability, framework),
+        evidence=_evidence(counters, busy, limits),
+        recommendations=_recommendations(precision, capability, framework, limits),
         disproof=(
             "Train a few hundred steps in 16 bits: if they take as long as now, matrix"
             " products are not the limit."
         ),
-        gain=_gain(counters, gpu_name, precision, busy) if is_counted else None,
+        gain=_gain(counters, gpu_name, precision, busy, limits) if is_counted else None,
         explains=("gpu-reaches-little-of-its-peak",),
         comes_after=(
             "data-wait-dominates",
@@ -182,7 +208,7 @@ def _summary(counters: _Counters, precision: str | None, *, is_counted: bool) ->
     )
 
 
-def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
+def _evidence(counters: _Counters, busy: float, limits: Limits) -> tuple[Evidence, ...]:
     rows = (
         (
             "gpu_tensor_active_percent",
@@ -195,21 +221,21 @@ def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
             "gpu_sm_active_percent",
             "SM activity",
             counters.sm,
-            BUSY_SM_PERCENT,
+            limits.busy_sm_percent,
             Side.ABOVE,
         ),
         (
             "gpu_fp32_active_percent",
             "FP32 activity",
             counters.fp32,
-            MIN_FP32_PERCENT,
+            limits.min_fp32_percent,
             Side.ABOVE,
         ),
         (
             "gpu_utilization_percent",
             "GPU utilization",
             busy,
-            BUSY_GPU_PERCENT,
+            limits.busy_gpu_percent,
             Side.ABOVE,
         ),
     )
@@ -221,13 +247,17 @@ def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
 
 
 def _gain(
-    counters: _Counters, gpu_name: str | None, precision: str | None, busy: float
+    counters: _Counters,
+    gpu_name: str | None,
+    precision: str | None,
+    busy: float,
+    limits: Limits,
 ) -> Gain | None:
     peak = peak_of(gpu_name)
     if counters.fp32 is None or not counters.sm or peak is None:
         return None
-    if counters.dram is not None and counters.dram >= BUSY_MEMORY_PERCENT:
-        factor = FACTOR_OF_MEMORY
+    if counters.dram is not None and counters.dram >= limits.busy_memory_percent:
+        factor = limits.factor_of_memory
     else:
         factor = peak.of("float16") / peak.of(precision or "float32")
     eligible = min(1.0, counters.fp32 / counters.sm) * busy / 100
@@ -238,9 +268,9 @@ def _gain(
 
 
 def _recommendations(
-    precision: str | None, capability: float, framework: str | None
+    precision: str | None, capability: float, framework: str | None, limits: Limits
 ) -> tuple[Recommendation, ...]:
-    half = "bfloat16" if capability >= AMPERE else "float16"
+    half = "bfloat16" if capability >= limits.ampere else "float16"
     scaled = (
         ""
         if half == "bfloat16"
@@ -255,7 +285,7 @@ def _recommendations(
             code=mixed_precision_line(framework, half),
         )
     ]
-    if capability >= AMPERE and precision != "tf32" and framework in ON_PYTORCH:
+    if capability >= limits.ampere and precision != "tf32" and framework in ON_PYTORCH:
         recommendations.insert(
             0,
             Recommendation(

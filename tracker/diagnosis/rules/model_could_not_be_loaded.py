@@ -32,15 +32,20 @@ from tracker.diagnosis.engine.rule import Span
 
 SPAN = Span.STAGE
 
-# The finding is either certain or absent.
-FEWEST_ERRORS = 1.0
-
 # A weights file, by its name or by a word in the message.
 MODEL = re.compile(
     r"checkpoint|ckpt|weights?\b|state_?dict|safetensors|pytorch_model|\bmodel\b"
     r"|\.(pt|pth|onnx|gguf|keras|h5)\b",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # The finding is either certain or absent.
+    fewest_errors: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,7 @@ def check(
     *,
     failure_type: str | None = None,
     stage_state: str | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     if stage_state == "finished":
         return None
@@ -122,7 +128,9 @@ def check(
             f"The stage failed while it loaded the model: {cause.words}."
             f" The error is {failure_type or 'at the end of the traceback'}."
         ),
-        evidence=(Evidence("failure_message", "load errors", FEWEST_ERRORS, "errors"),),
+        evidence=(
+            Evidence("failure_message", "load errors", limits.fewest_errors, "errors"),
+        ),
         recommendations=(
             cause.advice,
             Recommendation(

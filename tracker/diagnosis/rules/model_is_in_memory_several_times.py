@@ -19,6 +19,8 @@ Catalogue: M8, duplicate model copies.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import typical
 from tracker.diagnosis.engine.finding import (
     ALONE,
@@ -37,11 +39,16 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-FEWEST_PROCESSES = 2
-# Approximate memory of a process on a GPU before it allocates any tensor.
-CONTEXT_BYTES = 512 * 1024 * 1024
-# A copy of a model below this size is not worth a finding.
-SMALLEST_MODEL_BYTES = 256 * 1024 * 1024
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    fewest_processes: int = 2
+    # Approximate memory of a process on a GPU before it allocates any tensor.
+    context_bytes: int = 512 * 1024 * 1024
+    # A copy of a model below this size is not worth a finding.
+    smallest_model_bytes: int = 256 * 1024 * 1024
 
 
 def check(
@@ -50,15 +57,16 @@ def check(
     model_parameter_bytes: float,
     *,
     model_wrapper: str | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     if model_wrapper is not None and model_wrapper.startswith("FSDP"):
         return Abstention(("a model that is not in shards",))
-    if model_parameter_bytes < SMALLEST_MODEL_BYTES:
+    if model_parameter_bytes < limits.smallest_model_bytes:
         return None
     processes = typical(gpu_job_processes)
-    if not processes >= FEWEST_PROCESSES:
+    if not processes >= limits.fewest_processes:
         return None
-    of_each = typical(gpu_job_memory_bytes) / processes - CONTEXT_BYTES
+    of_each = typical(gpu_job_memory_bytes) / processes - limits.context_bytes
     if not of_each >= model_parameter_bytes:
         return None
 
@@ -76,7 +84,7 @@ def check(
                 "processes of the job on the GPU, median",
                 processes,
                 "processes",
-                FEWEST_PROCESSES,
+                limits.fewest_processes,
                 Side.ABOVE,
             ),
             Evidence(

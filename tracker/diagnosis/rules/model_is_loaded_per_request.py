@@ -23,6 +23,7 @@ Catalogue: I1, model loaded per request.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.requests import (
     TOO_FEW_REQUESTS,
@@ -54,20 +55,25 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-# Per model: number of loads, and loads per request.
-FEWEST_LOADS = 3
-LOADS_PER_REQUEST = 0.10
-# Share of request time.
-NOTABLE_SHARE = 0.05
-CRITICAL_SHARE = 0.50
-
-# For GPU memory that rises and falls.
-SMALLEST_MODEL_BYTES = 256.0 * 1024**2
-SHARE_OF_MODEL = 0.50
-FEWEST_RISES = 5
-RISES_PER_REQUEST = 0.50
-
 LINE = "model = load_model()  # once, before the first request"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Per model: number of loads, and loads per request.
+    fewest_loads: int = 3
+    loads_per_request: float = 0.10
+    # Share of request time.
+    notable_share: float = 0.05
+    critical_share: float = 0.50
+
+    # For GPU memory that rises and falls.
+    smallest_model_bytes: float = 256.0 * 1024**2
+    share_of_model: float = 0.50
+    fewest_rises: int = 5
+    rises_per_request: float = 0.50
 
 
 def check(
@@ -77,26 +83,37 @@ def check(
     gpus: Gpus | None = None,
     model_parameter_bytes: float | None = None,
     job_requested_bytes_per_second: Samples | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
         return Abstention((TOO_FEW_REQUESTS,))
     if not found.loads:
         return _by_memory(
-            found, gpus or {}, model_parameter_bytes, job_requested_bytes_per_second
+            found,
+            gpus or {},
+            model_parameter_bytes,
+            job_requested_bytes_per_second,
+            limits,
         )
 
     most = max(found.loads.values())
     share = found.share(PhaseKind.LOAD_MODEL)
     per_request = most / found.count
-    if most < FEWEST_LOADS or per_request < LOADS_PER_REQUEST or share < NOTABLE_SHARE:
+    if (
+        most < limits.fewest_loads
+        or per_request < limits.loads_per_request
+        or share < limits.notable_share
+    ):
         return None
 
     loads = sum(found.loads.values())
     counted = max(1, found.times_of(PhaseKind.LOAD_MODEL))
     seconds = share * float(found.seconds.sum())
     return Finding(
-        severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
+        severity=(
+            Severity.CRITICAL if share >= limits.critical_share else Severity.WARNING
+        ),
         summary=(
             f"{count(loads, 'model load', 'model loads')} for"
             f" {count(found.count, 'request', 'requests')},"
@@ -109,7 +126,7 @@ def check(
                 "model loads per request",
                 per_request,
                 "loads",
-                LOADS_PER_REQUEST,
+                limits.loads_per_request,
                 Side.ABOVE,
             ),
             Evidence(
@@ -117,7 +134,7 @@ def check(
                 "loading, share of request time",
                 share,
                 "share",
-                NOTABLE_SHARE,
+                limits.notable_share,
                 Side.ABOVE,
             ),
             Evidence("requests", "request time, mean", found.mean_seconds, "s"),
@@ -130,7 +147,7 @@ def check(
         gain=_gain(found, share),
         explains=("first-request-is-slow",),
         quality=MEASURED,
-        margin=margin_above(per_request, LOADS_PER_REQUEST),
+        margin=margin_above(per_request, limits.loads_per_request),
         corroboration=AGREEING,
     )
 
@@ -148,6 +165,7 @@ def _by_memory(
     gpus: Gpus,
     model_bytes: float | None,
     reading: Samples | None,
+    limits: Limits,
 ) -> Answer:
     """Look for GPU memory that rises and falls with the requests."""
     memory = readings_of(gpus, "gpu_memory_used_bytes")
@@ -157,12 +175,14 @@ def _by_memory(
         ((gpu, find_sawtooth(samples)) for gpu, samples in memory.items()),
         key=lambda pair: pair[1].height,
     )
-    least = max(SMALLEST_MODEL_BYTES, SHARE_OF_MODEL * (model_bytes or 0.0))
-    often = RISES_PER_REQUEST * min(found.count, _readings_between(memory[gpu]))
-    if tooth.height < least or tooth.rises < max(FEWEST_RISES, often):
+    least = max(
+        limits.smallest_model_bytes, limits.share_of_model * (model_bytes or 0.0)
+    )
+    often = limits.rises_per_request * min(found.count, _readings_between(memory[gpu]))
+    if tooth.height < least or tooth.rises < max(limits.fewest_rises, often):
         return None
 
-    is_read = _is_read_each_time(reading, tooth.height, tooth.rises)
+    is_read = _is_read_each_time(reading, tooth.height, tooth.rises, limits)
     return Finding(
         severity=Severity.WARNING,
         summary=(
@@ -186,7 +206,7 @@ def _by_memory(
                 "GPU memory, rises",
                 float(tooth.rises),
                 "times",
-                float(FEWEST_RISES),
+                float(limits.fewest_rises),
                 Side.ABOVE,
             ),
         ),
@@ -210,12 +230,18 @@ def _readings_between(samples: Samples) -> int:
     return len(samples.values) // 2
 
 
-def _is_read_each_time(reading: Samples | None, height: float, rises: int) -> bool:
+def _is_read_each_time(
+    reading: Samples | None, height: float, rises: int, limits: Limits
+) -> bool:
     if reading is None or len(reading.times) < 2:  # noqa: PLR2004 - an interval
         return False
     seconds = float(reading.times[-1] - reading.times[0]) / 1e6
     total = float(reading.values.mean()) * seconds
-    return SHARE_OF_MODEL * height <= total / rises <= height / SHARE_OF_MODEL
+    return (
+        limits.share_of_model * height
+        <= total / rises
+        <= height / limits.share_of_model
+    )
 
 
 _RECOMMENDATIONS = (

@@ -48,21 +48,26 @@ from tracker.diagnosis.input.loader_threads import find_threads
 from tracker.diagnosis.input.waiting import Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Fact, Samples
 
-# Share of one core used by the training process.
-BUSY_CORES = 0.90
-BUSY_RELEASE_CORES = 0.80
-# A process that uses more has threads that run in parallel.
-MAX_CORES = 1.30
-# Share of all other cores of the job.
-MAX_OF_OTHER_CORES = 0.30
-MAX_GPU_PERCENT = 70.0
 
-# Share of step time outside of the model.
-LOST_SHARE = 0.10
-LOST_RELEASE_SHARE = 0.07
-CRITICAL_SHARE = 0.20
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-FEWEST_CORES = 2.0
+    # Share of one core used by the training process.
+    busy_cores: float = 0.90
+    busy_release_cores: float = 0.80
+    # A process that uses more has threads that run in parallel.
+    max_cores: float = 1.30
+    # Share of all other cores of the job.
+    max_of_other_cores: float = 0.30
+    max_gpu_percent: float = 70.0
+
+    # Share of step time outside of the model.
+    lost_share: float = 0.10
+    lost_release_share: float = 0.07
+    critical_share: float = 0.20
+
+    fewest_cores: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +101,10 @@ def check(
     job_main_thread_core_wait_share: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not effective_cores >= FEWEST_CORES:
+    if waiting is None or not effective_cores >= limits.fewest_cores:
         return None
     threads = find_threads(
         step_seconds,
@@ -115,15 +121,15 @@ def check(
     if threads or not gpus or busiest_gpu_percent is None:
         return threads
     main = typical(job_main_cpu_cores)
-    if job_main_thread_cpu_cores is not None and main > MAX_CORES:
+    if job_main_thread_cpu_cores is not None and main > limits.max_cores:
         main = typical(job_main_thread_cpu_cores)
     others = max(0.0, typical(job_cpu_cores) - main) / (effective_cores - 1.0)
     gpu_percent = typical(busiest_gpu_percent)
-    busy = BUSY_RELEASE_CORES if already_open else BUSY_CORES
+    busy = limits.busy_release_cores if already_open else limits.busy_cores
     if not (
-        busy <= main <= MAX_CORES
-        and others < MAX_OF_OTHER_CORES
-        and gpu_percent < MAX_GPU_PERCENT
+        busy <= main <= limits.max_cores
+        and others < limits.max_of_other_cores
+        and gpu_percent < limits.max_gpu_percent
     ):
         return None
 
@@ -139,13 +145,15 @@ def check(
         waited_share=waiting.exposed_share if workers else 0.0,
         outside_share=_outside(step_seconds, data_wait_seconds, phase_seconds),
     )
-    if host.lost_share < (LOST_RELEASE_SHARE if already_open else LOST_SHARE):
+    if host.lost_share < (
+        limits.lost_release_share if already_open else limits.lost_share
+    ):
         # Waits belong to another rule; the cause of the remaining time is unknown.
         is_known = host.outside_share is not None or waiting.is_notable(
             already_open=already_open
         )
         return None if is_known else Abstention(("phase_seconds",))
-    return _finding(host)
+    return _finding(host, limits)
 
 
 def _outside(
@@ -167,9 +175,9 @@ def _outside(
     return float(outside_seconds(seconds, waits, timed).sum() / seconds.sum())
 
 
-def _finding(host: _Host) -> Finding:
+def _finding(host: _Host, limits: Limits) -> Finding:
     waiting = host.waiting
-    is_critical = host.lost_share >= CRITICAL_SHARE
+    is_critical = host.lost_share >= limits.critical_share
     lost = host.lost_share * waiting.step_seconds
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
@@ -180,7 +188,7 @@ def _finding(host: _Host) -> Finding:
             f" {host.gpu_percent:.0f} %, and {duration(lost)} of each"
             f" {duration(waiting.step_seconds)} step pass outside the model."
         ),
-        evidence=_evidence(host),
+        evidence=_evidence(host, limits),
         recommendations=(
             Recommendation(
                 "Move work out of the main thread: collate and augment in the loader's"
@@ -207,7 +215,7 @@ def _finding(host: _Host) -> Finding:
         ),
         explains=_explained(host),
         quality=SAMPLED,
-        margin=margin_towards(min(host.main_cores, 1.0), BUSY_CORES, 1.0),
+        margin=margin_towards(min(host.main_cores, 1.0), limits.busy_cores, 1.0),
         corroboration=AGREEING if host.outside_share is not None else ALONE,
     )
 
@@ -219,23 +227,23 @@ def _explained(host: _Host) -> tuple[str, ...]:
     return ("step-time-is-in-no-phase",)
 
 
-def _evidence(host: _Host) -> tuple[Evidence, ...]:
+def _evidence(host: _Host, limits: Limits) -> tuple[Evidence, ...]:
     found = [
         Evidence(
             "job_main_cpu_cores",
             f"CPU cores in use by the main process, median, of {host.effective_cores:g}",
             host.main_cores,
             "cores",
-            BUSY_CORES,
+            limits.busy_cores,
             Side.ABOVE,
-            release=BUSY_RELEASE_CORES,
+            release=limits.busy_release_cores,
         ),
         Evidence(
             "job_cpu_cores",
             "other cores in use, share",
             host.other_share,
             "share",
-            MAX_OF_OTHER_CORES,
+            limits.max_of_other_cores,
             Side.BELOW,
         ),
         Evidence(
@@ -243,7 +251,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
             "GPU utilization, median",
             host.gpu_percent,
             "%",
-            MAX_GPU_PERCENT,
+            limits.max_gpu_percent,
             Side.BELOW,
         ),
         Evidence(
@@ -260,9 +268,9 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
                 "step time outside the phases of the model, share",
                 host.outside_share,
                 "share",
-                LOST_SHARE,
+                limits.lost_share,
                 Side.ABOVE,
-                release=LOST_RELEASE_SHARE,
+                release=limits.lost_release_share,
             )
         )
     return tuple(found)

@@ -30,6 +30,8 @@ Catalogue: G3, straggler with its cause.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import margin_above
 from tracker.diagnosis.analysis.stragglers import (
     CORE_WAIT,
@@ -57,59 +59,69 @@ from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.hardware.gpu_peers import Gpus, median_of
 from tracker.diagnosis.signals import Ranks
 
-NOTABLE_SHARE = 0.10
-RELEASE_SHARE = 0.07
-CRITICAL_SHARE = 0.20
-
-TAIL_SHARE = 0.60
-# Share of all steps; a rank that is slower in so many steps is not slow by chance.
-ABOVE_SHARE = 0.90
-MAX_NAMED = 4
-# Share of the extra time that one part must explain to be the cause.
-COVERED_SHARE = 0.80
-
-# Ratio to the median clock of the other GPUs.
-LOW_CLOCK_SHARE = 0.95
-NEIGHBOR_PERCENT = 10.0
-
-FEWEST_STEPS = 50
-# Share of time without a core at which the own work of a rank is unknown.
-HIDING_SHARE = 0.35
-
 COMPUTE = {
     *(PhaseKind.FORWARD, PhaseKind.BACKWARD, PhaseKind.OPTIMIZER, PhaseKind.COMPUTE)
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = 0.10
+    release_share: float = 0.07
+    critical_share: float = 0.20
+
+    tail_share: float = 0.60
+    # Share of all steps; a rank that is slower in so many steps is not slow by chance.
+    above_share: float = 0.90
+    max_named: int = 4
+    # Share of the extra time that one part must explain to be the cause.
+    covered_share: float = 0.80
+
+    # Ratio to the median clock of the other GPUs.
+    low_clock_share: float = 0.95
+    neighbor_percent: float = 10.0
+
+    fewest_steps: int = 50
+    # Share of time without a core at which the own work of a rank is unknown.
+    hiding_share: float = 0.35
+
+
 def check(
-    ranks: Ranks, *, gpus: Gpus | None = None, already_open: bool = False
+    ranks: Ranks,
+    *,
+    gpus: Gpus | None = None,
+    already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if len(ranks.times) < FEWEST_STEPS:
-        return Abstention((f"at least {FEWEST_STEPS} steps of all ranks",))
+    if len(ranks.times) < limits.fewest_steps:
+        return Abstention((f"at least {limits.fewest_steps} steps of all ranks",))
     straggler = find_straggler(ranks)
     if straggler is None:
         return Abstention(("phase_seconds",))
 
-    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
-    by_itself = max(TAIL_SHARE, straggler.chance_share)
-    is_steady = straggler.above_share >= ABOVE_SHARE
+    limit = limits.release_share if already_open else limits.notable_share
+    by_itself = max(limits.tail_share, straggler.chance_share)
+    is_steady = straggler.above_share >= limits.above_share
     if straggler.share < limit or not (straggler.tail_share >= by_itself or is_steady):
-        return Abstention((CROWDED,)) if _is_for_cores(ranks) else None
+        return Abstention((CROWDED,)) if _is_for_cores(ranks, limits) else None
 
-    cause, why, advice = _cause(straggler, ranks, gpus or {})
-    is_critical = straggler.share >= CRITICAL_SHARE
+    cause, why, advice = _cause(straggler, ranks, gpus or {}, limits)
+    is_critical = straggler.share >= limits.critical_share
     is_one = len(straggler.ranks) == 1
+    who = _who(straggler, limits)
     return Finding(
-        title=f"{_who(straggler)} {'is' if is_one else 'are'} slow",
+        title=f"{who} {'is' if is_one else 'are'} slow",
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
-            f"{_who(straggler)} {'takes' if is_one else 'take'}"
+            f"{who} {'takes' if is_one else 'take'}"
             f" {duration(straggler.own_seconds)} per"
             f" step, the others {duration(straggler.others_seconds)}: all ranks"
             f" wait for {'it' if is_one else 'them'}"
             f" {percent(straggler.share)} of the time. {why}"
         ),
-        evidence=_evidence(straggler, cause),
+        evidence=_evidence(straggler, cause, limits),
         recommendations=advice if is_one else (_TOGETHER, *advice),
         disproof=(
             f"Move rank {straggler.rank} to another GPU or machine, or give its data to"
@@ -133,23 +145,23 @@ def check(
             "gpu-and-cpu-are-both-idle",
             "gpu-utilization-is-low",
         ),
-        margin=margin_above(straggler.share, NOTABLE_SHARE),
+        margin=margin_above(straggler.share, limits.notable_share),
         corroboration=AGREEING if cause else ALONE,
     )
 
 
-def _is_for_cores(ranks: Ranks) -> bool:
+def _is_for_cores(ranks: Ranks, limits: Limits) -> bool:
     """Return whether waits for a core are so long that they hide the ranks' own work."""
     waits, steps = ranks.columns.get(CORE_WAIT), ranks.columns.get(STEP)
     if waits is None or steps is None:
         return False
-    return bool((waits.sum(axis=0) >= HIDING_SHARE * steps.sum(axis=0)).any())
+    return bool((waits.sum(axis=0) >= limits.hiding_share * steps.sum(axis=0)).any())
 
 
-def _who(straggler: Straggler) -> str:
+def _who(straggler: Straggler, limits: Limits) -> str:
     if len(straggler.ranks) == 1:
         return f"Rank {straggler.rank}"
-    named = [str(rank) for rank in straggler.ranks[:MAX_NAMED]]
+    named = [str(rank) for rank in straggler.ranks[: limits.max_named]]
     more = len(straggler.ranks) - len(named)
     if more:
         return f"Ranks {', '.join(named)} and {more} more"
@@ -157,7 +169,7 @@ def _who(straggler: Straggler) -> str:
 
 
 def _cause(
-    straggler: Straggler, ranks: Ranks, gpus: Gpus
+    straggler: Straggler, ranks: Ranks, gpus: Gpus, limits: Limits
 ) -> tuple[str, str, tuple[Recommendation, ...]]:
     """Return the part that explains the extra time, a sentence and recommendations."""
     by_kind: dict[str, float] = {}
@@ -166,7 +178,7 @@ def _cause(
         by_kind[kind] = by_kind.get(kind, 0.0) + max(0.0, seconds)
     total = sum(by_kind.values())
     kind = max(by_kind, key=by_kind.__getitem__, default="")
-    if not total > 0 or by_kind[kind] < COVERED_SHARE * total:
+    if not total > 0 or by_kind[kind] < limits.covered_share * total:
         return "", "No single part of its step explains that.", _UNKNOWN
 
     share = percent(by_kind[kind] / total)
@@ -176,7 +188,7 @@ def _cause(
     if kind == "copy":
         return kind, f"{share} of the excess is copying to the GPU.", _COPIES
     if kind == "compute":
-        return kind, *_of_gpu(straggler, ranks, gpus, share)
+        return kind, *_of_gpu(straggler, ranks, gpus, share, limits)
     return (
         kind,
         f"{share} of the excess is work outside of the timed parts.",
@@ -194,7 +206,7 @@ def _kind(part: str) -> str:
 
 
 def _of_gpu(
-    straggler: Straggler, ranks: Ranks, gpus: Gpus, share: str
+    straggler: Straggler, ranks: Ranks, gpus: Gpus, share: str, limits: Limits
 ) -> tuple[str, tuple[Recommendation, ...]]:
     """Return why computing takes longer, if each rank has a known GPU."""
     said = f"{share} of the excess is computing."
@@ -209,13 +221,13 @@ def _of_gpu(
         and (found := median_of(gpus, "gpu_sm_clock_mhz", gpu)) is not None
     ]
     usual = sorted(others)[len(others) // 2] if others else None
-    if clock is not None and usual and clock < LOW_CLOCK_SHARE * usual:
+    if clock is not None and usual and clock < limits.low_clock_share * usual:
         return (
             f"{said} Its GPU runs at {clock:.0f} MHz, another at {usual:.0f} MHz.",
             _CLOCKS,
         )
     foreign = median_of(gpus, "gpu_other_sm_percent", straggler.rank)
-    if foreign is not None and foreign >= NEIGHBOR_PERCENT:
+    if foreign is not None and foreign >= limits.neighbor_percent:
         return (
             f"{said} Other processes use {foreign:.0f} % of its GPU.",
             _NEIGHBOR,
@@ -223,23 +235,23 @@ def _of_gpu(
     return said, _COMPUTES
 
 
-def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
+def _evidence(straggler: Straggler, cause: str, limits: Limits) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             "ranks",
             "extra time of the slow ranks, share of step time",
             straggler.share,
             "share",
-            NOTABLE_SHARE,
+            limits.notable_share,
             Side.ABOVE,
-            release=RELEASE_SHARE,
+            release=limits.release_share,
         ),
         Evidence(
             "ranks",
             "outlier steps in which a slow rank is slowest, share",
             straggler.tail_share,
             "share",
-            max(TAIL_SHARE, straggler.chance_share),
+            max(limits.tail_share, straggler.chance_share),
             Side.ABOVE,
         ),
     ]

@@ -42,27 +42,32 @@ from tracker.diagnosis.engine.wording import cores, percent, size
 from tracker.diagnosis.hardware.contention import is_crowded
 from tracker.diagnosis.signals import Fact, Samples
 
-OTHERS_GPU_PERCENT = 10.0
-OTHERS_GPU_RELEASE_PERCENT = 7.0
-OTHERS_MEMORY_SHARE = 0.10
-OTHERS_CPU_SHARE = 0.30
-OTHERS_CPU_RELEASE_SHARE = 0.20
-STOLEN_PERCENT = 30.0
-STOLEN_RELEASE_PERCENT = 20.0
-
-# Share of time without a core from which on other jobs slow down this one.
-WAITING_SHARE = 0.10
-WAITING_RELEASE_SHARE = 0.07
-# Share of time above which these waits explain the waits for data.
-EXPLAINING_SHARE = 0.35
-# Throttled at this share, the job waits because of its own quota.
-THROTTLED_SHARE = 0.05
-
 # GPU evidence does not explain waits for a core.
 GPU = ("gpu_other_sm_percent", "gpu_other_memory_bytes")
 EXPLAINED = ("data-wait-dominates",)
 
 Signals = Mapping[str, Samples | Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    others_gpu_percent: float = 10.0
+    others_gpu_release_percent: float = 7.0
+    others_memory_share: float = 0.10
+    others_cpu_share: float = 0.30
+    others_cpu_release_share: float = 0.20
+    stolen_percent: float = 30.0
+    stolen_release_percent: float = 20.0
+
+    # Share of time without a core from which on other jobs slow down this one.
+    waiting_share: float = 0.10
+    waiting_release_share: float = 0.07
+    # Share of time above which these waits explain the waits for data.
+    explaining_share: float = 0.35
+    # Throttled at this share, the job waits because of its own quota.
+    throttled_share: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +91,14 @@ def check(
     cgroup_throttled_share: Samples | None = None,
     world_size: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     found = [
         neighbor
         for gpu, signals in sorted((gpus or {}).items())
-        if (neighbor := _on_gpu(gpu, signals, already_open=already_open))
+        if (neighbor := _on_gpu(gpu, signals, already_open=already_open, limits=limits))
     ]
-    stolen = _stolen(host_cpu_steal_percent, already_open=already_open)
+    stolen = _stolen(host_cpu_steal_percent, already_open=already_open, limits=limits)
     found += [stolen] if stolen else []
 
     waits = [
@@ -102,17 +108,22 @@ def check(
     ]
     is_throttled = (
         cgroup_throttled_share is not None
-        and average(cgroup_throttled_share.values) >= THROTTLED_SHARE
+        and average(cgroup_throttled_share.values) >= limits.throttled_share
     )
     is_waiting = (
-        max(waits) >= (WAITING_RELEASE_SHARE if already_open else WAITING_SHARE)
+        max(waits)
+        >= (limits.waiting_release_share if already_open else limits.waiting_share)
         if waits
         else is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
     )
     # Other ranks are part of the job but not of its process tree.
     if is_waiting and not is_throttled and (world_size or 1) <= 1:
         others = _on_cpu(
-            job_cpu_cores, host_cpu_percent, host_cores, already_open=already_open
+            job_cpu_cores,
+            host_cpu_percent,
+            host_cores,
+            already_open=already_open,
+            limits=limits,
         )
         found += [others] if others else []
     if not found:
@@ -121,13 +132,15 @@ def check(
     lost = max(waits, default=0.0)
     if said.evidence[0].signal in GPU:
         return said
-    if lost < EXPLAINING_SHARE:
+    if lost < limits.explaining_share:
         return said
     # The kernel measures the job's waits for a core, which is independent evidence.
     return replace(said, explains=EXPLAINED, corroboration=AGREEING)
 
 
-def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbor | None:
+def _on_gpu(
+    gpu: int, signals: Signals, *, already_open: bool, limits: Limits
+) -> _Neighbor | None:
     def median(name: str) -> float | None:
         samples = signals.get(name)
         return typical(samples) if isinstance(samples, Samples) else None
@@ -140,8 +153,10 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbor | No
     held = median("gpu_other_memory_bytes") or 0.0
     total = signals.get("gpu_memory_total_bytes")
     share = held / total if isinstance(total, float) and total > 0 else 0.0
-    limit = OTHERS_GPU_RELEASE_PERCENT if already_open else OTHERS_GPU_PERCENT
-    excess = max(others / limit, share / OTHERS_MEMORY_SHARE)
+    limit = (
+        limits.others_gpu_release_percent if already_open else limits.others_gpu_percent
+    )
+    excess = max(others / limit, share / limits.others_memory_share)
     if not excess >= 1.0:
         return None
     return _Neighbor(
@@ -152,16 +167,16 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbor | No
                 f"use of GPU {gpu} by other processes, median",
                 others,
                 "%",
-                OTHERS_GPU_PERCENT,
+                limits.others_gpu_percent,
                 Side.ABOVE,
-                release=OTHERS_GPU_RELEASE_PERCENT,
+                release=limits.others_gpu_release_percent,
             ),
             Evidence(
                 "gpu_other_memory_bytes",
                 f"memory of GPU {gpu} held by other processes, share",
                 share,
                 "share",
-                OTHERS_MEMORY_SHARE,
+                limits.others_memory_share,
                 Side.ABOVE,
             ),
         ),
@@ -178,9 +193,11 @@ def _of_gpu(gpu: int, percent_busy: float, held: float, share: float) -> str:
     return f"Other processes {' and '.join(parts)} of GPU {gpu}."
 
 
-def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbor | None:
+def _stolen(
+    steal: Samples | None, *, already_open: bool, limits: Limits
+) -> _Neighbor | None:
     mean = average(steal.values) if steal is not None else 0.0
-    limit = STOLEN_RELEASE_PERCENT if already_open else STOLEN_PERCENT
+    limit = limits.stolen_release_percent if already_open else limits.stolen_percent
     if not mean >= limit:
         return None
     return _Neighbor(
@@ -191,9 +208,9 @@ def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbor | None:
                 "CPU steal, mean",
                 mean,
                 "%",
-                STOLEN_PERCENT,
+                limits.stolen_percent,
                 Side.ABOVE,
-                release=STOLEN_RELEASE_PERCENT,
+                release=limits.stolen_release_percent,
             ),
         ),
         mean / limit,
@@ -208,12 +225,13 @@ def _on_cpu(
     host_cores: float | None,
     *,
     already_open: bool,
+    limits: Limits,
 ) -> _Neighbor | None:
     if host_cpu_percent is None or host_cores is None or not host_cores > 0:
         return None
     used = typical(host_cpu_percent) / 100 * host_cores - typical(job_cpu_cores)
     share = used / host_cores
-    limit = OTHERS_CPU_RELEASE_SHARE if already_open else OTHERS_CPU_SHARE
+    limit = limits.others_cpu_release_share if already_open else limits.others_cpu_share
     if not share >= limit:
         return None
     return _Neighbor(
@@ -225,9 +243,9 @@ def _on_cpu(
                 "cores used by other processes, share",
                 share,
                 "share",
-                OTHERS_CPU_SHARE,
+                limits.others_cpu_share,
                 Side.ABOVE,
-                release=OTHERS_CPU_RELEASE_SHARE,
+                release=limits.others_cpu_release_share,
             ),
         ),
         share / limit,

@@ -46,23 +46,29 @@ from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
 
-# Ratio of the first epoch to the later ones: bytes read, and step time.
-COLD_READS = 3.0
-COLD_STEPS = 1.2
-# Waits must explain this part of the longer steps, because the first epoch also compiles.
-WAITING_PART = 0.50
-# Below this share, a cold epoch among many is not reported.
-NOTABLE_SHARE = 0.02
-WARNING_SHARE = 0.05
-CRITICAL_SHARE = 0.20
 
-# Share of reads served by the cache.
-LARGEST_HIT_SHARE = 0.80
-# Maximum difference between the shares of later epochs.
-FLAT_WITHIN = 0.10
-DATA_OF_MEMORY = 0.90
-# A job that reads less has its data in memory or elsewhere.
-MIN_READ_BYTES_PER_SECOND = 1_000_000.0
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Ratio of the first epoch to the later ones: bytes read, and step time.
+    cold_reads: float = 3.0
+    cold_steps: float = 1.2
+    # Waits must explain this part of the longer steps, because the first epoch also
+    # compiles.
+    waiting_part: float = 0.50
+    # Below this share, a cold epoch among many is not reported.
+    notable_share: float = 0.02
+    warning_share: float = 0.05
+    critical_share: float = 0.20
+
+    # Share of reads served by the cache.
+    largest_hit_share: float = 0.80
+    # Maximum difference between the shares of later epochs.
+    flat_within: float = 0.10
+    data_of_memory: float = 0.90
+    # A job that reads less has its data in memory or elsewhere.
+    min_read_bytes_per_second: float = 1_000_000.0
 
 
 def check(
@@ -76,6 +82,7 @@ def check(
     memory_limit_bytes: float | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     found = find_epochs(step_seconds, step_end_seconds, gap_before_step_seconds)
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
@@ -87,17 +94,21 @@ def check(
         job_read_bytes_per_second,
         job_requested_bytes_per_second,
     )
-    reads = average(job_read_bytes_per_second.values) >= MIN_READ_BYTES_PER_SECOND
+    reads = (
+        average(job_read_bytes_per_second.values) >= limits.min_read_bytes_per_second
+    )
     if epochs is None:
         return Abstention((EPOCHS,)) if waits and reads else None
 
     quality = job_read_bytes_per_second.quality
-    cold = _cold(epochs, quality)
+    cold = _cold(epochs, quality, limits)
     if cold is not None or waiting is None or not waits or not reads:
         return cold
     if memory_limit_bytes is None or epochs.requested is None:
         return Abstention(("memory_limit_bytes", "job_requested_bytes_per_second"))
-    return _too_small(epochs, waiting, memory_limit_bytes, quality, framework)
+    return _too_small(
+        epochs, waiting, memory_limit_bytes, quality, framework, limits=limits
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,7 @@ class _ColdStart:
     usual_wait_seconds: float
     lost_seconds: float
     share: float  # of all epochs' time
+    limits: Limits
 
     @property
     def is_cold(self) -> bool:
@@ -119,14 +131,14 @@ class _ColdStart:
         waits_longer = self.wait_seconds - self.usual_wait_seconds
         return (
             self.read > 0
-            and self.read >= COLD_READS * self.usual_read
-            and self.step_seconds >= COLD_STEPS * self.usual_step_seconds
-            and waits_longer >= WAITING_PART * longer
-            and self.share >= NOTABLE_SHARE
+            and self.read >= self.limits.cold_reads * self.usual_read
+            and self.step_seconds >= self.limits.cold_steps * self.usual_step_seconds
+            and waits_longer >= self.limits.waiting_part * longer
+            and self.share >= self.limits.notable_share
         )
 
 
-def _cold(epochs: EpochReads, quality: float) -> Finding | None:
+def _cold(epochs: EpochReads, quality: float, limits: Limits) -> Finding | None:
     usual = float(np.median(epochs.step_seconds[1:]))
     lost = (float(epochs.step_seconds[0]) - usual) * epochs.steps
     start = _ColdStart(
@@ -138,17 +150,22 @@ def _cold(epochs: EpochReads, quality: float) -> Finding | None:
         usual_wait_seconds=float(np.median(epochs.wait_seconds[1:])),
         lost_seconds=lost,
         share=lost / epochs.total_seconds,
+        limits=limits,
     )
     return (
-        _cold_finding(start, epochs.total_seconds, quality) if start.is_cold else None
+        _cold_finding(start, epochs.total_seconds, quality, limits)
+        if start.is_cold
+        else None
     )
 
 
-def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Finding:
+def _cold_finding(
+    start: _ColdStart, total_seconds: float, quality: float, limits: Limits
+) -> Finding:
     usual, lost = start.usual_step_seconds, start.lost_seconds
     return Finding(
         title="The first epoch reads from a cold page cache",
-        severity=_severity(start.share),
+        severity=_severity(start.share, limits),
         summary=(
             f"The first epoch read {size(start.read)} from storage, later ones"
             f" {size(start.usual_read)}. Its steps took"
@@ -161,7 +178,7 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
                 "data read in the first epoch",
                 start.read,
                 "B",
-                COLD_READS * start.usual_read,
+                limits.cold_reads * start.usual_read,
                 Side.ABOVE,
             ),
             Evidence(
@@ -169,7 +186,7 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
                 "step time in the first epoch, mean",
                 start.step_seconds,
                 "s",
-                COLD_STEPS * usual,
+                limits.cold_steps * usual,
                 Side.ABOVE,
             ),
             Evidence(
@@ -205,14 +222,14 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
             "host-memory-is-unused",
         ),
         quality=quality,
-        margin=margin_above(start.step_seconds / usual, COLD_STEPS),
+        margin=margin_above(start.step_seconds / usual, limits.cold_steps),
     )
 
 
-def _severity(share: float) -> Severity:
-    if share >= CRITICAL_SHARE:
+def _severity(share: float, limits: Limits) -> Severity:
+    if share >= limits.critical_share:
         return Severity.CRITICAL
-    return Severity.WARNING if share >= WARNING_SHARE else Severity.NOTICE
+    return Severity.WARNING if share >= limits.warning_share else Severity.NOTICE
 
 
 def _too_small(
@@ -221,15 +238,21 @@ def _too_small(
     memory: float,
     quality: float,
     framework: str | None,
+    *,
+    limits: Limits,
 ) -> Finding | None:
     requested = epochs.requested
     if requested is None or not np.all(requested[1:] > 0):
         return None
     hits = np.clip(1.0 - epochs.read[1:] / requested[1:], 0.0, 1.0)
     hit = float(hits.mean())
-    is_flat = float(np.ptp(hits)) <= FLAT_WITHIN
+    is_flat = float(np.ptp(hits)) <= limits.flat_within
     data = epochs.data_bytes
-    if not (is_flat and hit < LARGEST_HIT_SHARE and data > DATA_OF_MEMORY * memory):
+    if not (
+        is_flat
+        and hit < limits.largest_hit_share
+        and data > limits.data_of_memory * memory
+    ):
         return None
     return _too_small_finding(
         waiting,
@@ -238,7 +261,8 @@ def _too_small(
         hit=hit,
         behind=_behind(len(hits)),
         quality=quality,
-        recommendations=_smaller_data(data, memory, framework),
+        recommendations=_smaller_data(data, memory, framework, limits),
+        limits=limits,
     )
 
 
@@ -251,10 +275,11 @@ def _too_small_finding(
     behind: str,
     quality: float,
     recommendations: tuple[Recommendation, ...],
+    limits: Limits,
 ) -> Finding:
     return Finding(
         title="The data does not fit in the page cache",
-        severity=_severity(waiting.exposed_share),
+        severity=_severity(waiting.exposed_share, limits),
         summary=(
             f"Each epoch reads {size(data)} with {size(memory)} of memory, and"
             f" {percent(1 - hit)} of the bytes come from storage. Steps wait"
@@ -266,7 +291,7 @@ def _too_small_finding(
                 "data read per epoch, including the page cache",
                 data,
                 "B",
-                DATA_OF_MEMORY * memory,
+                limits.data_of_memory * memory,
                 Side.ABOVE,
             ),
             Evidence(
@@ -274,7 +299,7 @@ def _too_small_finding(
                 f"reads served by the page cache, share, mean of {behind}",
                 hit,
                 "share",
-                LARGEST_HIT_SHARE,
+                limits.largest_hit_share,
                 Side.BELOW,
             ),
             waiting.evidence(),
@@ -294,18 +319,18 @@ def _too_small_finding(
             "data-wait-dominates",
         ),
         quality=quality,
-        margin=margin_below(hit, LARGEST_HIT_SHARE),
+        margin=margin_below(hit, limits.largest_hit_share),
     )
 
 
 def _smaller_data(
-    data: float, memory: float, framework: str | None
+    data: float, memory: float, framework: str | None, limits: Limits
 ) -> tuple[Recommendation, ...]:
     return (
         Recommendation(
             "Store the data in fewer bytes: resized, compressed, with fewer bits.",
             current=size(data),
-            suggested=f"below {size(DATA_OF_MEMORY * memory)}",
+            suggested=f"below {size(limits.data_of_memory * memory)}",
             code=shards_line(framework),
         ),
         Recommendation(

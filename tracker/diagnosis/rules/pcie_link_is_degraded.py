@@ -39,17 +39,22 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-# The link is sampled every 30 seconds.
-FEWEST_READINGS = 3
-FEWEST_SECONDS = 60.0
-# Share of the busy samples.
-LOW_SHARE = 0.80
-LOW_RELEASE_SHARE = 0.50
 
-FEWEST_REPLAYS = 10
-REPLAYS_PER_MINUTE = 1.0
-# A single event is ignored; replays must occur several times.
-FEWEST_RISES = 3
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # The link is sampled every 30 seconds.
+    fewest_readings: int = 3
+    fewest_seconds: float = 60.0
+    # Share of the busy samples.
+    low_share: float = 0.80
+    low_release_share: float = 0.50
+
+    fewest_replays: int = 10
+    replays_per_minute: float = 1.0
+    # A single event is ignored; replays must occur several times.
+    fewest_rises: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +91,21 @@ def check(
     gpu_pcie_generation_max: float | None = None,
     gpu_pcie_replays: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     busy = while_busy(gpu_pcie_width, gpu_utilization_percent)
-    replays = _replays_per_minute(gpu_pcie_replays)
-    if _seconds(busy) < FEWEST_SECONDS or len(busy.values) < FEWEST_READINGS:
-        return Abstention((NEVER_BUSY,)) if replays is None else _finding((), replays)
+    replays = _replays_per_minute(gpu_pcie_replays, limits)
+    if (
+        _seconds(busy) < limits.fewest_seconds
+        or len(busy.values) < limits.fewest_readings
+    ):
+        return (
+            Abstention((NEVER_BUSY,))
+            if replays is None
+            else _finding((), replays, limits)
+        )
 
-    least = LOW_RELEASE_SHARE if already_open else LOW_SHARE
+    least = limits.low_release_share if already_open else limits.low_share
     measured = [("gpu_pcie_width", "lanes", busy, gpu_pcie_width_max)]
     if gpu_pcie_generation is not None and gpu_pcie_generation_max is not None:
         generation = while_busy(gpu_pcie_generation, gpu_utilization_percent)
@@ -102,14 +115,17 @@ def check(
     short = tuple(
         found
         for signal, unit, readings, most in measured
-        if (found := _shortfall(signal, unit, readings, most)).low_share >= least
+        if (found := _shortfall(signal, unit, readings, most, limits)).low_share
+        >= least
     )
-    return _finding(short, replays) if short or replays is not None else None
+    return _finding(short, replays, limits) if short or replays is not None else None
 
 
-def _shortfall(signal: str, unit: str, busy: Samples, most: float) -> _Shortfall:
+def _shortfall(
+    signal: str, unit: str, busy: Samples, most: float, limits: Limits
+) -> _Shortfall:
     known = busy.values[busy.values > 0]
-    low = float(np.mean(known < most)) if len(known) >= FEWEST_READINGS else 0.0
+    low = float(np.mean(known < most)) if len(known) >= limits.fewest_readings else 0.0
     usual = float(np.median(known)) if len(known) else most
     # With only some low samples the median equals the maximum, and the share is 0.
     return _Shortfall(
@@ -122,20 +138,22 @@ def _seconds(samples: Samples) -> float:
     return float(times[-1] - times[0]) / 1e6 if len(times) else 0.0
 
 
-def _replays_per_minute(replays: Samples | None) -> float | None:
+def _replays_per_minute(replays: Samples | None, limits: Limits) -> float | None:
     """Return the rate if packets are resent continuously, else None."""
-    if replays is None or len(replays.values) <= FEWEST_RISES:
+    if replays is None or len(replays.values) <= limits.fewest_rises:
         return None
     seconds = _seconds(replays)
     grown = float(replays.values[-1] - replays.values[0])
     rises = int(np.sum(np.diff(replays.values) > 0))
-    if not seconds > 0 or grown < FEWEST_REPLAYS or rises < FEWEST_RISES:
+    if not seconds > 0 or grown < limits.fewest_replays or rises < limits.fewest_rises:
         return None
     rate = grown / seconds * 60
-    return rate if rate >= REPLAYS_PER_MINUTE else None
+    return rate if rate >= limits.replays_per_minute else None
 
 
-def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
+def _finding(
+    short: tuple[_Shortfall, ...], replays: float | None, limits: Limits
+) -> Finding:
     parts = []
     if short:
         speed = float(np.prod([found.speed for found in short]))
@@ -169,7 +187,7 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
                         "PCIe replays per minute",
                         replays,
                         "packets",
-                        REPLAYS_PER_MINUTE,
+                        limits.replays_per_minute,
                         Side.ABOVE,
                     ),
                 )

@@ -42,22 +42,28 @@ from tracker.diagnosis.input.storage import blocked_share
 from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-# Share of all cores of the job.
-FULL_CPU_SHARE = 0.80
-FULL_CPU_RELEASE_SHARE = 0.70
-# With cores idle for more than this part of the waiting time, loading does not compute.
-IDLE_PART_OF_WAITING = 0.50
 
-# Share of one core per loader worker.
-BUSY_WORKER_CORES = 0.80
-BUSY_WORKER_RELEASE_CORES = 0.70
-# Share of the loading processes at one time.
-MAX_BLOCKED_SHARE = 0.10
-# Share of one core for a training process that loads the data itself.
-BUSY_TRAINER_CORES = 0.90
-BUSY_TRAINER_RELEASE_CORES = 0.80
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-CRITICAL_SHARE = 0.20
+    # Share of all cores of the job.
+    full_cpu_share: float = 0.80
+    full_cpu_release_share: float = 0.70
+    # With cores idle for more than this part of the waiting time, loading does not
+    # compute.
+    idle_part_of_waiting: float = 0.50
+
+    # Share of one core per loader worker.
+    busy_worker_cores: float = 0.80
+    busy_worker_release_cores: float = 0.70
+    # Share of the loading processes at one time.
+    max_blocked_share: float = 0.10
+    # Share of one core for a training process that loads the data itself.
+    busy_trainer_cores: float = 0.90
+    busy_trainer_release_cores: float = 0.80
+
+    critical_share: float = 0.20
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,7 @@ def check(
     host_cores: float | None = None,
     busiest_gpu_percent: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_notable_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
@@ -114,12 +121,17 @@ def check(
         job_cores=typical(job_cpu_cores),
         effective_cores=effective_cores,
         already_open=already_open,
+        limits=limits,
     )
     if not use.loaders_are_busy and not use.cores_are_full:
         is_unclear = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
         return Abstention((CROWDED,)) if is_unclear else None
     blocked = blocked_share(loader_workers, job_workers, workers_blocked) or 0.0
-    return None if blocked >= MAX_BLOCKED_SHARE else _finding(waiting, loading, use)
+    return (
+        None
+        if blocked >= limits.max_blocked_share
+        else _finding(waiting, loading, use, limits)
+    )
 
 
 def _measure_use(
@@ -129,15 +141,20 @@ def _measure_use(
     job_cores: float,
     effective_cores: float,
     already_open: bool,
+    limits: Limits,
 ) -> _Use:
     if loading.workers:
-        enter, leave = BUSY_WORKER_CORES, BUSY_WORKER_RELEASE_CORES
+        enter, leave = limits.busy_worker_cores, limits.busy_worker_release_cores
     else:
-        enter, leave = BUSY_TRAINER_CORES, BUSY_TRAINER_RELEASE_CORES
-    full_limit = FULL_CPU_RELEASE_SHARE if already_open else FULL_CPU_SHARE
+        enter, leave = limits.busy_trainer_cores, limits.busy_trainer_release_cores
+    full_limit = (
+        limits.full_cpu_release_share if already_open else limits.full_cpu_share
+    )
 
     job_share = job_cores / effective_cores
-    waits_compute = 1.0 - job_share <= IDLE_PART_OF_WAITING * waiting.exposed_share
+    waits_compute = (
+        1.0 - job_share <= limits.idle_part_of_waiting * waiting.exposed_share
+    )
     return _Use(
         job_cores=job_cores,
         effective_cores=effective_cores,
@@ -147,7 +164,7 @@ def _measure_use(
     )
 
 
-def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
+def _finding(waiting: Waiting, loading: Loading, use: _Use, limits: Limits) -> Finding:
     who = (
         "the loader workers are at their limit"
         if loading.workers
@@ -157,19 +174,19 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
         margin_towards(loading.busy_cores, use.busy_limit, 1.0)
         if use.loaders_are_busy
         else 0.5,
-        margin_towards(use.job_share, FULL_CPU_SHARE, 1.0)
+        margin_towards(use.job_share, limits.full_cpu_share, 1.0)
         if use.cores_are_full
         else 0.5,
     )
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=(
             f"Each batch costs {duration(loading.cpu_seconds)} of CPU time, and"
             f" {who}: the job uses {cores(use.job_cores)} of"
             f" {use.effective_cores:g}, and steps wait"
             f" {percent(waiting.exposed_share)} of their time for data."
         ),
-        evidence=_evidence(waiting, loading, use),
+        evidence=_evidence(waiting, loading, use, limits),
         recommendations=_recommendations(loading, waiting),
         disproof=(
             "Prepare a few hundred batches ahead and train on those: if steps still"
@@ -185,7 +202,9 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
     )
 
 
-def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, ...]:
+def _evidence(
+    waiting: Waiting, loading: Loading, use: _Use, limits: Limits
+) -> tuple[Evidence, ...]:
     in_use = Evidence(
         "job_cpu_cores",
         f"CPU cores in use, median, of {use.effective_cores:g}",
@@ -202,9 +221,9 @@ def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, 
     if use.cores_are_full:
         in_use = replace(
             in_use,
-            limit=FULL_CPU_SHARE * use.effective_cores,
+            limit=limits.full_cpu_share * use.effective_cores,
             side=Side.ABOVE,
-            release=FULL_CPU_RELEASE_SHARE * use.effective_cores,
+            release=limits.full_cpu_release_share * use.effective_cores,
         )
     if use.loaders_are_busy:
         of_one = replace(of_one, limit=use.busy_limit, side=Side.ABOVE)

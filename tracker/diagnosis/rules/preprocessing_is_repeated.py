@@ -50,18 +50,23 @@ from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
 
-# Share of all time spent in repetitions.
-REPEATED_SHARE = 0.05
-REPEATED_RELEASE_SHARE = 0.035
-CRITICAL_SHARE = 0.20
-# Maximum relative difference to the median repetition, for half of the repetitions: other
-# jobs on the machine delay some.
-SAME_COST_WITHIN = 0.25
-# Repetitions that cost less than this share of the first reuse its result.
-CACHED_SHARE = 0.50
-
 KINDS = (PhaseKind.PREPROCESS, PhaseKind.DECODE)
 PREPROCESS_PHASE = "the time of deterministic preprocessing, as a phase"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Share of all time spent in repetitions.
+    repeated_share: float = 0.05
+    repeated_release_share: float = 0.035
+    critical_share: float = 0.20
+    # Maximum relative difference to the median repetition, for half of the repetitions:
+    # other jobs on the machine delay some.
+    same_cost_within: float = 0.25
+    # Repetitions that cost less than this share of the first reuse its result.
+    cached_share: float = 0.50
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class _Repetition:
     times: Array  # seconds of each, the first one included
     total_seconds: float
     is_in_steps: bool
+    limits: Limits
 
     @property
     def repeated(self) -> float:
@@ -82,8 +88,10 @@ class _Repetition:
     def is_alike(self) -> bool:
         usual = float(np.median(self.times))
         apart = np.abs(self.times - usual)
-        is_cached = float(np.median(self.times[1:])) < CACHED_SHARE * self.times[0]
-        is_alike = bool(np.median(apart) <= SAME_COST_WITHIN * usual)
+        is_cached = (
+            float(np.median(self.times[1:])) < self.limits.cached_share * self.times[0]
+        )
+        is_alike = bool(np.median(apart) <= self.limits.same_cost_within * usual)
         return usual > 0 and is_alike and not is_cached
 
 
@@ -98,6 +106,7 @@ def check(
     stage_name: str | None = None,
     busiest_gpu_percent: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     if kind_of_phase(stage_name or "") in KINDS or not len(step_seconds):
         return None
@@ -117,20 +126,22 @@ def check(
     candidates = []
     if in_steps is not None and epochs:
         seconds = np.array([float(in_steps[epoch.rows].sum()) for epoch in epochs])
-        candidates.append(_Repetition(seconds, total, is_in_steps=True))
+        candidates.append(_Repetition(seconds, total, is_in_steps=True, limits=limits))
     # One per epoch; the first one may have run before the first step.
     if between is not None and epochs and abs(len(between.values) - len(epochs)) <= 1:
-        candidates.append(_Repetition(between.values, total, is_in_steps=False))
-    limit = REPEATED_RELEASE_SHARE if already_open else REPEATED_SHARE
+        candidates.append(
+            _Repetition(between.values, total, is_in_steps=False, limits=limits)
+        )
+    limit = limits.repeated_release_share if already_open else limits.repeated_share
     found = [c for c in candidates if total > 0 and c.is_alike and c.share >= limit]
-    return _finding(max(found, key=lambda c: c.share)) if found else None
+    return _finding(max(found, key=lambda c: c.share), limits) if found else None
 
 
-def _finding(repetition: _Repetition) -> Finding:
+def _finding(repetition: _Repetition, limits: Limits) -> Finding:
     number = len(repetition.times)
     usual = float(np.median(repetition.times))
     spent = min(repetition.repeated, repetition.total_seconds)
-    is_critical = repetition.share >= CRITICAL_SHARE
+    is_critical = repetition.share >= limits.critical_share
     where = "in the steps of" if repetition.is_in_steps else "around"
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
@@ -145,9 +156,9 @@ def _finding(repetition: _Repetition) -> Finding:
                 "repeated preprocessing, share of all time",
                 repetition.share,
                 "share",
-                REPEATED_SHARE,
+                limits.repeated_share,
                 Side.ABOVE,
-                release=REPEATED_RELEASE_SHARE,
+                release=limits.repeated_release_share,
             ),
             Evidence(
                 "phase_seconds" if repetition.is_in_steps else "spans",
@@ -187,5 +198,5 @@ def _finding(repetition: _Repetition) -> Finding:
             else ()
         ),
         quality=MEASURED,
-        margin=margin_above(repetition.share, REPEATED_SHARE),
+        margin=margin_above(repetition.share, limits.repeated_share),
     )

@@ -19,6 +19,7 @@ Catalogue: P3, same preprocessing repeated across runs.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.statistics import margin_above
 from tracker.diagnosis.engine.finding import (
@@ -37,15 +38,20 @@ from tracker.diagnosis.engine.wording import duration, percent
 
 SPAN = Span.STAGE
 
-# Including this run.
-FEWEST_RUNS = 3
-SHORTEST_SECONDS = 10.0
-SMALLEST_SHARE_OF_RUN = 0.05
-WARNING_SHARE_OF_RUN = 0.30
-
 PREPARES = re.compile(
     r"prep|token|extract|convert|download|feature|data|decode|resize|shard", re.I
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # Including this run.
+    fewest_runs: int = 3
+    shortest_seconds: float = 10.0
+    smallest_share_of_run: float = 0.05
+    warning_share_of_run: float = 0.30
 
 
 def check(
@@ -55,6 +61,7 @@ def check(
     stage_seconds: float | None = None,
     stage_share_of_run: float | None = None,
     same_stage_seconds: float | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     if not PREPARES.search(stage_name):
         return None
@@ -62,14 +69,16 @@ def check(
         return Abstention(("same_stage_runs", "stage_seconds"))
     share = stage_share_of_run or 0.0
     runs = same_stage_runs + 1
-    is_short = stage_seconds < SHORTEST_SECONDS
-    if runs < FEWEST_RUNS or is_short or share < SMALLEST_SHARE_OF_RUN:
+    is_short = stage_seconds < limits.shortest_seconds
+    if runs < limits.fewest_runs or is_short or share < limits.smallest_share_of_run:
         return None
 
     spent = stage_seconds + (same_stage_seconds or 0.0)
     return Finding(
         severity=(
-            Severity.WARNING if share >= WARNING_SHARE_OF_RUN else Severity.NOTICE
+            Severity.WARNING
+            if share >= limits.warning_share_of_run
+            else Severity.NOTICE
         ),
         summary=(
             f"{runs:g} runs of this project ran this stage with the same script"
@@ -82,7 +91,7 @@ def check(
                 "runs of this stage, including this one",
                 runs,
                 "runs",
-                float(FEWEST_RUNS),
+                float(limits.fewest_runs),
                 Side.ABOVE,
             ),
             Evidence(
@@ -93,7 +102,7 @@ def check(
                 "stage, share of the run",
                 share,
                 "share",
-                SMALLEST_SHARE_OF_RUN,
+                limits.smallest_share_of_run,
                 Side.ABOVE,
             ),
         ),
@@ -110,6 +119,6 @@ def check(
             "Compare the results of two of these runs: if they differ, the work was not the same."
         ),
         quality=SAMPLED,
-        margin=margin_above(runs, FEWEST_RUNS),
+        margin=margin_above(runs, limits.fewest_runs),
         corroboration=ALONE,
     )

@@ -20,6 +20,7 @@ Catalogue: G6, scaling efficiency.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,11 +44,17 @@ from tracker.diagnosis.signals import Array, EarlierRun
 
 SPAN = Span.STAGE
 
-POOR_EFFICIENCY = 0.80
-POOR_RELEASE_EFFICIENCY = 0.85
-CRITICAL_EFFICIENCY = 0.50
-FEWEST_STEPS = 50
 WAIT = "data wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    poor_efficiency: float = 0.80
+    poor_release_efficiency: float = 0.85
+    critical_efficiency: float = 0.50
+    fewest_steps: int = 50
 
 
 def check(
@@ -59,17 +66,20 @@ def check(
     data_wait_seconds: Array | None = None,
     phase_seconds: Mapping[str, Array] | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     earlier = run_of_fewer_ranks
     seconds = float(step_seconds.sum())
-    if len(step_seconds) < FEWEST_STEPS or not seconds > 0:
-        return Abstention((f"at least {FEWEST_STEPS} steps",))
+    if len(step_seconds) < limits.fewest_steps or not seconds > 0:
+        return Abstention((f"at least {limits.fewest_steps} steps",))
     if not 1 <= earlier.ranks < world_size or not earlier.examples_per_second > 0:
         return Abstention(("run_of_fewer_ranks",))
 
     here = float(step_examples.sum()) / seconds
     efficiency = here / earlier.examples_per_second
-    if not efficiency < (POOR_RELEASE_EFFICIENCY if already_open else POOR_EFFICIENCY):
+    if not efficiency < (
+        limits.poor_release_efficiency if already_open else limits.poor_efficiency
+    ):
         return None
 
     return _finding(
@@ -79,6 +89,7 @@ def check(
         efficiency=efficiency,
         grown=_grown(step_seconds, data_wait_seconds, phase_seconds or {}, earlier),
         batch=float(np.median(step_examples)),
+        limits=limits,
     )
 
 
@@ -90,11 +101,14 @@ def _finding(
     efficiency: float,
     grown: tuple[str, float] | None,
     batch: float,
+    limits: Limits,
 ) -> Finding:
     said = f" {grown[0]} grew most, by {duration(grown[1])} per step." if grown else ""
     return Finding(
         severity=(
-            Severity.CRITICAL if efficiency < CRITICAL_EFFICIENCY else Severity.WARNING
+            Severity.CRITICAL
+            if efficiency < limits.critical_efficiency
+            else Severity.WARNING
         ),
         summary=(
             f"Each of {world_size:g} ranks processes {here:.3g} examples/s; in"
@@ -108,9 +122,9 @@ def _finding(
                 "throughput per rank, relative to the earlier run",
                 efficiency,
                 "share",
-                POOR_EFFICIENCY,
+                limits.poor_efficiency,
                 Side.BELOW,
-                release=POOR_RELEASE_EFFICIENCY,
+                release=limits.poor_release_efficiency,
             ),
             Evidence("world_size", "ranks", world_size, "ranks"),
             Evidence("step_examples", "throughput per rank", here, "examples/s"),
@@ -129,7 +143,7 @@ def _finding(
         gain=_gain(efficiency),
         comes_after=("data-wait-dominates",),
         quality=COARSE,
-        margin=margin_below(efficiency, POOR_EFFICIENCY),
+        margin=margin_below(efficiency, limits.poor_efficiency),
         corroboration=ALONE,
     )
 

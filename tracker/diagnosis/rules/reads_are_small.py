@@ -46,25 +46,37 @@ from tracker.diagnosis.input.storage import (
 from tracker.diagnosis.input.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-LARGEST_REQUEST_BYTES = 65_536.0
-LARGEST_SHARE_OF_BEST_RATE = 0.50
-# Fewer requests are no load for any disk.
-FEWEST_REQUESTS_PER_SECOND = 50.0
-MIN_READ_BYTES_PER_SECOND = 10_000.0
 
-# Share of the loading processes, and of time.
-BLOCKED_SHARE = 0.30
-BLOCKED_RELEASE_SHARE = 0.20
-PRESSURE_SHARE = 0.20
-PRESSURE_RELEASE_SHARE = 0.14
-WAIT_LIMITS = WaitLimits(
-    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
-)
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-# A job that requests this many times the bytes read from disks has its data in memory.
-CACHED_REQUESTS_OF_READS = 5.0
+    largest_request_bytes: float = 65_536.0
+    largest_share_of_best_rate: float = 0.50
+    # Fewer requests are no load for any disk.
+    fewest_requests_per_second: float = 50.0
+    min_read_bytes_per_second: float = 10_000.0
 
-CRITICAL_SHARE = 0.20
+    # Share of the loading processes, and of time.
+    blocked_share: float = 0.30
+    blocked_release_share: float = 0.20
+    pressure_share: float = 0.20
+    pressure_release_share: float = 0.14
+
+    # A job that requests this many times the bytes read from disks has its data in
+    # memory.
+    cached_requests_of_reads: float = 5.0
+
+    critical_share: float = 0.20
+
+    @property
+    def waits(self) -> WaitLimits:
+        return WaitLimits(
+            self.blocked_share,
+            self.blocked_release_share,
+            self.pressure_share,
+            self.pressure_release_share,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,7 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_notable_waiting(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
@@ -108,7 +121,7 @@ def check(
     if waiting is None:
         return None
     if data_is_on_network or _is_cached(
-        job_read_bytes_per_second, job_requested_bytes_per_second
+        job_read_bytes_per_second, job_requested_bytes_per_second, limits
     ):
         return None
     per_second = _examples_per_second(step_seconds, step_examples)
@@ -136,21 +149,23 @@ def check(
     if storage is None:
         return Abstention(WAITING_SIGNALS)
 
-    waits = storage.exceeds(WAIT_LIMITS, already_open=already_open)
+    waits = storage.exceeds(limits.waits, already_open=already_open)
     return (
-        _finding(waiting, storage, reads, framework)
-        if waits and _small(reads)
+        _finding(waiting, storage, reads, framework, limits)
+        if waits and _small(reads, limits)
         else None
     )
 
 
-def _is_cached(read: Samples | None, requested: Samples | None) -> bool:
+def _is_cached(read: Samples | None, requested: Samples | None, limits: Limits) -> bool:
     """Return whether all or most of the data is in memory."""
-    if read is not None and average(read.values) < MIN_READ_BYTES_PER_SECOND:
+    if read is not None and average(read.values) < limits.min_read_bytes_per_second:
         return True
     if read is None or requested is None:
         return False
-    return average(requested.values) > CACHED_REQUESTS_OF_READS * average(read.values)
+    return average(requested.values) > limits.cached_requests_of_reads * average(
+        read.values
+    )
 
 
 def _examples_per_second(seconds: Array, examples: Array | None) -> float | None:
@@ -180,29 +195,33 @@ def _count(
     )
 
 
-def _small(reads: _Reads) -> bool:
+def _small(reads: _Reads, limits: Limits) -> bool:
     return (
-        reads.per_second >= FEWEST_REQUESTS_PER_SECOND
-        and reads.bytes_each < LARGEST_REQUEST_BYTES
+        reads.per_second >= limits.fewest_requests_per_second
+        and reads.bytes_each < limits.largest_request_bytes
         and (
             reads.best is None
-            or reads.bytes_per_second < LARGEST_SHARE_OF_BEST_RATE * reads.best
+            or reads.bytes_per_second < limits.largest_share_of_best_rate * reads.best
         )
     )
 
 
 def _finding(
-    waiting: Waiting, storage: StorageWait, reads: _Reads, framework: str | None
+    waiting: Waiting,
+    storage: StorageWait,
+    reads: _Reads,
+    framework: str | None,
+    limits: Limits,
 ) -> Finding:
     known = min(storage.quality, reads.quality)
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=(
             f"{reads.per_second:.0f} reads/s of {size(reads.bytes_each)} each"
             f" make {size(reads.bytes_per_second)}/s{_of_best(reads)}. Steps wait"
             f" {percent(waiting.exposed_share)} of their time for data."
         ),
-        evidence=_evidence(waiting, storage, reads),
+        evidence=_evidence(waiting, storage, reads, limits),
         recommendations=(
             Recommendation(
                 "Pack the examples into a few large files and read these sequentially,"
@@ -228,7 +247,7 @@ def _finding(
             "data-wait-dominates",
         ),
         quality=min(known, COARSE) if reads.best is None else known,
-        margin=margin_below(reads.bytes_each, LARGEST_REQUEST_BYTES),
+        margin=margin_below(reads.bytes_each, limits.largest_request_bytes),
         corroboration=ALONE,
     )
 
@@ -252,7 +271,7 @@ def _gain(waiting: Waiting, reads: _Reads) -> Gain:
 
 
 def _evidence(
-    waiting: Waiting, storage: StorageWait, reads: _Reads
+    waiting: Waiting, storage: StorageWait, reads: _Reads, limits: Limits
 ) -> tuple[Evidence, ...]:
     found = [
         Evidence(reads.signal, "reads per second, mean", reads.per_second, ""),
@@ -261,10 +280,10 @@ def _evidence(
             "size of a read, mean",
             reads.bytes_each,
             "B",
-            LARGEST_REQUEST_BYTES,
+            limits.largest_request_bytes,
             Side.BELOW,
         ),
-        *storage.evidence(WAIT_LIMITS),
+        *storage.evidence(limits.waits),
         waiting.evidence(),
     ]
     if reads.per_example is not None:

@@ -52,23 +52,37 @@ from tracker.diagnosis.input.waiting import (
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import FLAG
 
-# Share of the loading processes, and of time.
-BLOCKED_SHARE = 0.20
-BLOCKED_RELEASE_SHARE = 0.14
-PRESSURE_SHARE = 0.20
-PRESSURE_RELEASE_SHARE = 0.14
-WAIT_LIMITS = WaitLimits(
-    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
-)
-# Correlation of the job's reads with the network receive rate.
-MIN_CORRELATION = 0.80
-MIN_NETWORK_BYTES_PER_SECOND = 1_000_000.0
 
-# Share of the job's cores, and of one core per loading process; above, loading computes.
-MAX_CPU_SHARE = 0.70
-BUSY_LOADER_CORES = 0.80
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
 
-CRITICAL_SHARE = 0.20
+    notable_share: float = NOTABLE_SHARE
+
+    # Share of the loading processes, and of time.
+    blocked_share: float = 0.20
+    blocked_release_share: float = 0.14
+    pressure_share: float = 0.20
+    pressure_release_share: float = 0.14
+    # Correlation of the job's reads with the network receive rate.
+    min_correlation: float = 0.80
+    min_network_bytes_per_second: float = 1_000_000.0
+
+    # Share of the job's cores, and of one core per loading process; above, loading
+    # computes.
+    max_cpu_share: float = 0.70
+    busy_loader_cores: float = 0.80
+
+    critical_share: float = 0.20
+
+    @property
+    def waits(self) -> WaitLimits:
+        return WaitLimits(
+            self.blocked_share,
+            self.blocked_release_share,
+            self.pressure_share,
+            self.pressure_release_share,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +94,14 @@ class _Remote:
     correlation: float | None
     received: float | None  # bytes per second
     requested: float | None
+    limits: Limits
 
     @property
     def moves_with_network(self) -> bool:
         return (
             self.correlation is not None
-            and self.correlation > MIN_CORRELATION
-            and (self.received or 0.0) >= MIN_NETWORK_BYTES_PER_SECOND
+            and self.correlation > self.limits.min_correlation
+            and (self.received or 0.0) >= self.limits.min_network_bytes_per_second
         )
 
 
@@ -111,9 +126,14 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_notable_waiting(
-        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+        step_seconds,
+        data_wait_seconds,
+        busiest_gpu_percent,
+        notable_share=limits.notable_share,
+        already_open=already_open,
     )
     if waiting is None:
         return None
@@ -122,8 +142,8 @@ def check(
     loaders = loaders or job_main_cpu_cores
     if (
         data_is_on_network == 0
-        or typical(job_cpu_cores) >= MAX_CPU_SHARE * effective_cores
-        or (loaders is not None and typical(loaders) >= BUSY_LOADER_CORES)
+        or typical(job_cpu_cores) >= limits.max_cpu_share * effective_cores
+        or (loaders is not None and typical(loaders) >= limits.busy_loader_cores)
     ):
         return None
 
@@ -138,16 +158,19 @@ def check(
         ),
         job_requested_bytes_per_second,
         host_network_receive_bytes_per_second,
+        limits=limits,
     )
     if remote is None or (remote.storage is None and remote.correlation is None):
         lacks = ("data_is_on_network",) if remote is None else WAITING_SIGNALS
         return Abstention(lacks)
     waits = remote.storage is not None and remote.storage.exceeds(
-        WAIT_LIMITS, already_open=already_open
+        limits.waits, already_open=already_open
     )
     if not waits and not remote.moves_with_network:
         return None
-    return _finding(waiting, remote, loader_workers, framework, waits=waits)
+    return _finding(
+        waiting, remote, loader_workers, framework, waits=waits, limits=limits
+    )
 
 
 def _locate(
@@ -156,6 +179,8 @@ def _locate(
     storage: StorageWait | None,
     requested: Samples | None,
     received: Samples | None,
+    *,
+    limits: Limits,
 ) -> _Remote | None:
     """Return where the data is; None if no signal shows it."""
     together = None
@@ -169,6 +194,7 @@ def _locate(
         correlation=together,
         received=average(received.values) if received is not None else None,
         requested=average(requested.values) if requested is not None else None,
+        limits=limits,
     )
     (data_is_remote, data_kind), (work_is_remote, work_kind) = data, work
     if data_is_remote:
@@ -189,6 +215,7 @@ def _finding(
     framework: str | None,
     *,
     waits: bool,
+    limits: Limits,
 ) -> Finding:
     if loader_workers == 0:
         corroboration = CONTRADICTED
@@ -196,13 +223,13 @@ def _finding(
         corroboration = AGREEING if waits and remote.moves_with_network else ALONE
     quality = remote.storage.quality if waits and remote.storage else SAMPLED
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=(
             f"The data comes from {remote.where}{_rate(remote)}. Loading waits"
             " for it with an idle CPU, and steps wait"
             f" {percent(waiting.exposed_share)} of their time for data."
         ),
-        evidence=_evidence(waiting, remote),
+        evidence=_evidence(waiting, remote, limits),
         recommendations=_recommendations(framework),
         disproof=(
             "Copy a part of the data to a local disk and train on that: if steps wait as"
@@ -215,7 +242,7 @@ def _finding(
             "data-wait-dominates",
         ),
         quality=quality if remote.is_certain else min(quality, COARSE),
-        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        margin=margin_above(waiting.exposed_share, limits.notable_share),
         corroboration=corroboration,
     )
 
@@ -225,14 +252,16 @@ def _rate(remote: _Remote) -> str:
     return f" at {size(rate)}/s" if rate else ""
 
 
-def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
+def _evidence(
+    waiting: Waiting, remote: _Remote, limits: Limits
+) -> tuple[Evidence, ...]:
     found = [waiting.evidence()]
     if remote.signal.endswith("_is_on_network"):
         found.append(
             Evidence(remote.signal, "data on a network file system", 1.0, FLAG)
         )
     if remote.storage is not None:
-        found += remote.storage.evidence(WAIT_LIMITS)
+        found += remote.storage.evidence(limits.waits)
     if remote.received is not None:
         found.append(
             Evidence(
@@ -249,7 +278,7 @@ def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
                 "correlation of reads with the network receive rate",
                 remote.correlation,
                 "",
-                MIN_CORRELATION,
+                limits.min_correlation,
                 Side.ABOVE,
             )
         )

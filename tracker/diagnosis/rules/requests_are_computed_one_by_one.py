@@ -22,6 +22,7 @@ Catalogue: I2, no batching.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.requests import (
     NO_PARTS,
@@ -45,13 +46,18 @@ from tracker.diagnosis.engine.wording import count, percent
 from tracker.diagnosis.hardware.gpu_peers import Gpus, busiest_of, median_of
 from tracker.diagnosis.signals import Samples
 
-LARGEST_BATCH = 1.5
-QUEUE_SHARE = 0.10
-QUEUE_RELEASE_SHARE = 0.07
 
-BUSY_GPU_PERCENT = 50.0
-LITTLE_WORK_PERCENT = 40.0
-LITTLE_POWER_SHARE = 0.45
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    largest_batch: float = 1.5
+    queue_share: float = 0.10
+    queue_release_share: float = 0.07
+
+    busy_gpu_percent: float = 50.0
+    little_work_percent: float = 40.0
+    little_power_share: float = 0.45
 
 
 def check(
@@ -60,6 +66,7 @@ def check(
     *,
     request_parts: Mapping[str, Samples] | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
@@ -71,22 +78,29 @@ def check(
     busy = None if gpu is None else median_of(gpus, "gpu_utilization_percent", gpu)
     if gpu is None or busy is None:
         return Abstention(("gpu_utilization_percent",))
-    work = _work(gpus, gpu)
+    work = _work(gpus, gpu, limits)
     if work is None:
         return Abstention(("gpu_sm_active_percent", "gpu_power_mean_watts"))
 
     batch = found.count / computed
     queue = found.share(PhaseKind.QUEUE)
-    waits = queue >= (QUEUE_RELEASE_SHARE if already_open else QUEUE_SHARE)
+    waits = queue >= (
+        limits.queue_release_share if already_open else limits.queue_share
+    )
     does_little = work.value < (work.limit or 0.0)
-    if batch > LARGEST_BATCH or not waits or busy < BUSY_GPU_PERCENT or not does_little:
+    if (
+        batch > limits.largest_batch
+        or not waits
+        or busy < limits.busy_gpu_percent
+        or not does_little
+    ):
         return None
 
-    return _finding(gpu, batch=batch, queue=queue, busy=busy, work=work)
+    return _finding(gpu, batch=batch, queue=queue, busy=busy, work=work, limits=limits)
 
 
 def _finding(
-    gpu: int, *, batch: float, queue: float, busy: float, work: Evidence
+    gpu: int, *, batch: float, queue: float, busy: float, work: Evidence, limits: Limits
 ) -> Finding:
     return Finding(
         severity=Severity.WARNING,
@@ -102,7 +116,7 @@ def _finding(
                 "requests per computation",
                 batch,
                 "requests",
-                LARGEST_BATCH,
+                limits.largest_batch,
                 Side.BELOW,
             ),
             Evidence(
@@ -110,16 +124,16 @@ def _finding(
                 "queue time, share of request time",
                 queue,
                 "share",
-                QUEUE_SHARE,
+                limits.queue_share,
                 Side.ABOVE,
-                release=QUEUE_RELEASE_SHARE,
+                release=limits.queue_release_share,
             ),
             Evidence(
                 "gpu_utilization_percent",
                 "utilization of the busiest GPU, median",
                 busy,
                 "%",
-                BUSY_GPU_PERCENT,
+                limits.busy_gpu_percent,
                 Side.ABOVE,
             ),
             work,
@@ -143,14 +157,14 @@ def _finding(
         ),
         quality=SAMPLED,
         margin=min(
-            margin_above(queue, QUEUE_SHARE),
+            margin_above(queue, limits.queue_share),
             margin_below(work.value, work.limit or 1.0),
         ),
         corroboration=AGREEING,
     )
 
 
-def _work(gpus: Gpus, gpu: int) -> Evidence | None:
+def _work(gpus: Gpus, gpu: int, limits: Limits) -> Evidence | None:
     """Return the most precise measure of the GPU's work while it is busy."""
     active = median_of(gpus, "gpu_sm_active_percent", gpu)
     if active is not None:
@@ -159,7 +173,7 @@ def _work(gpus: Gpus, gpu: int) -> Evidence | None:
             "SM activity, median",
             active,
             "%",
-            LITTLE_WORK_PERCENT,
+            limits.little_work_percent,
             Side.BELOW,
         )
     power = median_of(gpus, "gpu_power_mean_watts", gpu)
@@ -173,6 +187,6 @@ def _work(gpus: Gpus, gpu: int) -> Evidence | None:
         "GPU power, median, share of its limit",
         power / limit,
         "share",
-        LITTLE_POWER_SHARE,
+        limits.little_power_share,
         Side.BELOW,
     )

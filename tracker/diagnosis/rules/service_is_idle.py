@@ -17,6 +17,7 @@ Catalogue: I5, idle service.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tracker.diagnosis.analysis.statistics import average, margin_below
 from tracker.diagnosis.breakdown.phases import PhaseKind, of_kind
@@ -42,23 +43,34 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-IDLE_GPU_PERCENT = 5.0
-IDLE_RELEASE_PERCENT = 10.0
-FEWEST_SECONDS = 7200.0
-HELD_BYTES = 500.0 * 1024**2
-HOUR = 3600.0
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    idle_gpu_percent: float = 5.0
+    idle_release_percent: float = 10.0
+    fewest_seconds: float = 7200.0
+    held_bytes: float = 500.0 * 1024**2
+    hour: float = 3600.0
 
 
 def check(
-    requests: Mapping[str, Samples], gpus: Gpus, *, already_open: bool = False
+    requests: Mapping[str, Samples],
+    gpus: Gpus,
+    *,
+    already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     gpu = busiest_of(gpus)
     if gpu is None:
         return Abstention(("gpu_utilization_percent",))
     use = readings_of(gpus, "gpu_utilization_percent")[gpu]
     seconds = float(use.times[-1] - use.times[0]) / 1e6
-    if seconds < FEWEST_SECONDS:
-        return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
+    if seconds < limits.fewest_seconds:
+        return Abstention(
+            (f"readings over at least {duration(limits.fewest_seconds)}",)
+        )
     held = median_of(gpus, "gpu_job_memory_bytes", gpu)
     signal = "gpu_job_memory_bytes"
     if held is None:
@@ -70,8 +82,8 @@ def check(
         return Abstention(("gpu_job_memory_bytes",))
 
     busy = average(use.values)
-    limit = IDLE_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
-    if busy >= limit or held < HELD_BYTES:
+    limit = limits.idle_release_percent if already_open else limits.idle_gpu_percent
+    if busy >= limit or held < limits.held_bytes:
         return None
     handled = sum(
         len(span.times) for span in of_kind(requests, PhaseKind.REQUEST).values()
@@ -82,13 +94,20 @@ def check(
         handled=handled,
         busy=busy,
         memory=Evidence(
-            signal, "GPU memory held, median", held, "B", HELD_BYTES, Side.ABOVE
+            signal, "GPU memory held, median", held, "B", limits.held_bytes, Side.ABOVE
         ),
+        limits=limits,
     )
 
 
 def _finding(
-    quality: float, *, seconds: float, handled: int, busy: float, memory: Evidence
+    quality: float,
+    *,
+    seconds: float,
+    handled: int,
+    busy: float,
+    memory: Evidence,
+    limits: Limits,
 ) -> Finding:
     return Finding(
         severity=Severity.WARNING,
@@ -103,12 +122,14 @@ def _finding(
                 "utilization of the busiest GPU, mean",
                 busy,
                 "%",
-                IDLE_GPU_PERCENT,
+                limits.idle_gpu_percent,
                 Side.BELOW,
-                release=IDLE_RELEASE_PERCENT,
+                release=limits.idle_release_percent,
             ),
             memory,
-            Evidence("requests", "requests per hour", handled / seconds * HOUR, "1/h"),
+            Evidence(
+                "requests", "requests per hour", handled / seconds * limits.hour, "1/h"
+            ),
             Evidence("gpu_utilization_percent", "GPU time held", seconds, "s"),
         ),
         recommendations=(
@@ -130,6 +151,6 @@ def _finding(
         ),
         explains=("gpu-is-held-but-idle", "gpu-utilization-is-low"),
         quality=quality,
-        margin=margin_below(busy, IDLE_GPU_PERCENT),
+        margin=margin_below(busy, limits.idle_gpu_percent),
         corroboration=ALONE,
     )

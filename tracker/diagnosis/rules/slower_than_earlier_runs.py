@@ -19,6 +19,8 @@ Catalogue: P5, regression against earlier runs.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tracker.diagnosis.analysis.statistics import margin_above
@@ -39,14 +41,19 @@ from tracker.diagnosis.hardware.contention import CROWDED
 from tracker.diagnosis.hardware.core_wait import without_core_waits
 from tracker.diagnosis.signals import Array, EarlierRun, Samples
 
-NOTABLE_CHANGE = 0.08
-RELEASE_CHANGE = 0.05
-LARGE_CHANGE = 0.25
 
-FEWEST_STEPS = 100
-BLOCKS = 20
-RESAMPLES = 2000
-LOW_PERCENTILE = 2.5
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_change: float = 0.08
+    release_change: float = 0.05
+    large_change: float = 0.25
+
+    fewest_steps: int = 100
+    blocks: int = 20
+    resamples: int = 2000
+    low_percentile: float = 2.5
 
 
 def check(
@@ -57,9 +64,10 @@ def check(
     job_main_thread_core_wait_share: Samples | None = None,
     worker_core_wait_share: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if len(step_seconds) < FEWEST_STEPS:
-        return Abstention((f"at least {FEWEST_STEPS} steps",))
+    if len(step_seconds) < limits.fewest_steps:
+        return Abstention((f"at least {limits.fewest_steps} steps",))
     if not same_name_runs.medians or not same_name_runs.step_seconds > 0:
         return None
     own = step_seconds
@@ -70,36 +78,42 @@ def check(
             job_main_thread_core_wait_share,
             worker_core_wait_share,
         )
-    limit = RELEASE_CHANGE if already_open else NOTABLE_CHANGE
-    if not _is_slower(step_seconds, same_name_runs, limit):
+    limit = limits.release_change if already_open else limits.notable_change
+    if not _is_slower(step_seconds, same_name_runs, limit, limits):
         return None
-    if not _is_slower(own, same_name_runs, limit):
+    if not _is_slower(own, same_name_runs, limit, limits):
         return Abstention((CROWDED,))
-    return _finding(float(np.median(step_seconds)), same_name_runs)
+    return _finding(float(np.median(step_seconds)), same_name_runs, limits)
 
 
-def _is_slower(seconds: Array, before: EarlierRun, limit: float) -> bool:
+def _is_slower(
+    seconds: Array, before: EarlierRun, limit: float, limits: Limits
+) -> bool:
     change = float(np.median(seconds)) / before.step_seconds - 1.0
     alone = len(before.medians) == 1
     highest = max(before.medians) * (1.0 + limit if alone else 1.0)
-    return change >= limit and _low(seconds) > highest
+    return change >= limit and _low(seconds, limits) > highest
 
 
-def _low(seconds: Array) -> float:
+def _low(seconds: Array, limits: Limits) -> float:
     """Return the lower end of the interval of the median, by blocks of steps."""
-    blocks = np.array([np.median(part) for part in np.array_split(seconds, BLOCKS)])
+    blocks = np.array(
+        [np.median(part) for part in np.array_split(seconds, limits.blocks)]
+    )
     # A fixed seed makes the result repeatable.
     random = np.random.default_rng(0)
-    chosen = random.integers(BLOCKS, size=(RESAMPLES, BLOCKS))
-    return float(np.percentile(np.median(blocks[chosen], axis=1), LOW_PERCENTILE))
+    chosen = random.integers(limits.blocks, size=(limits.resamples, limits.blocks))
+    return float(
+        np.percentile(np.median(blocks[chosen], axis=1), limits.low_percentile)
+    )
 
 
-def _finding(median: float, before: EarlierRun) -> Finding:
+def _finding(median: float, before: EarlierRun, limits: Limits) -> Finding:
     change = median / before.step_seconds - 1.0
     runs = len(before.medians)
     which = f"the last {count(runs, 'run', 'runs')}" if runs > 1 else "the last run"
     return Finding(
-        severity=Severity.WARNING if change >= LARGE_CHANGE else Severity.NOTICE,
+        severity=Severity.WARNING if change >= limits.large_change else Severity.NOTICE,
         summary=(
             f"A step takes {duration(median)} (median), {percent(change)} more than the"
             f" {duration(before.step_seconds)} of {which} of {before.name} on the same"
@@ -111,9 +125,9 @@ def _finding(median: float, before: EarlierRun) -> Finding:
                 "change of the median step time against earlier runs",
                 change,
                 "share",
-                NOTABLE_CHANGE,
+                limits.notable_change,
                 Side.ABOVE,
-                release=RELEASE_CHANGE,
+                release=limits.release_change,
             ),
             Evidence("step_seconds", "step time, median", median, "s"),
             Evidence(
@@ -147,6 +161,6 @@ def _finding(median: float, before: EarlierRun) -> Finding:
         gain=expected_gain(
             median, (Floor(before.step_seconds, "the step time of the earlier runs"),)
         ),
-        margin=margin_above(change, NOTABLE_CHANGE),
+        margin=margin_above(change, limits.notable_change),
         corroboration=AGREEING if runs > 1 else ALONE,
     )

@@ -21,6 +21,7 @@ Catalogue: H10, old or mismatched software.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tracker.diagnosis.engine.finding import (
     MEASURED,
@@ -46,11 +47,15 @@ from tracker.diagnosis.signals import Fact, Samples
 
 SPAN = Span.STAGE
 
-
-# There is no table for older major versions.
-OLDEST_CUDA = 10
-
 WITHOUT_CUDA = "+cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    # There is no table for older major versions.
+    oldest_cuda: int = 10
 
 
 def check(
@@ -60,6 +65,7 @@ def check(
     gpu_driver_cuda: str | None = None,
     torch_version: str | None = None,
     torch_cuda: str | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     driver, cuda = version_of(gpu_driver), version_of(torch_cuda)
     if not driver:
@@ -68,7 +74,7 @@ def check(
         if (torch_version or "").endswith(WITHOUT_CUDA):
             return _finding((_NO_CUDA,), driver, cuda)
         return Abstention(("torch_cuda",))
-    if cuda[0] < OLDEST_CUDA or oldest_driver(cuda) is None:
+    if cuda[0] < limits.oldest_cuda or oldest_driver(cuda) is None:
         return Abstention((f"a table of drivers for CUDA {torch_cuda}",))
 
     # Cards of one model have the same values.

@@ -44,19 +44,6 @@ from tracker.diagnosis.engine.wording import duration, percent, size
 from tracker.diagnosis.input.waiting import Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Samples
 
-NOTABLE_SHARE = 0.30
-RELEASE_SHARE = 0.25
-LARGE_SHARE = 0.50
-# Minimum share without the waits for a core, which are not the script's own work.
-OWN_SHARE = 0.15
-
-# Phases of the model occur in most steps.
-USUAL_STEPS_SHARE = 0.50
-# Share of the unaccounted time at which it counts as computing or waiting.
-MAX_OF_IT_SHARE = 0.50
-# A job that writes less is not slowed down by its files.
-NOTABLE_WRITE_BYTES_PER_SECOND = 500_000.0
-
 BESIDE_THE_MODEL = (
     PhaseKind.COPY,
     PhaseKind.COMMUNICATE,
@@ -70,6 +57,24 @@ BESIDE_THE_MODEL = (
 UNTIMED = "the time of the backward pass, as a phase"
 
 COMPUTING, WRITING, WAITING, UNCLEAR = "computing", "writing", "waiting", "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = 0.30
+    release_share: float = 0.25
+    large_share: float = 0.50
+    # Minimum share without the waits for a core, which are not the script's own work.
+    own_share: float = 0.15
+
+    # Phases of the model occur in most steps.
+    usual_steps_share: float = 0.50
+    # Share of the unaccounted time at which it counts as computing or waiting.
+    max_of_it_share: float = 0.50
+    # A job that writes less is not slowed down by its files.
+    notable_write_bytes_per_second: float = 500_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +98,10 @@ def check(
     job_main_thread_core_wait_share: Samples | None = None,
     job_write_bytes_per_second: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     phases = phase_seconds or {}
-    if not any(_is_of_the_model(name, times) for name, times in phases.items()):
+    if not any(_is_of_the_model(name, times, limits) for name, times in phases.items()):
         return Abstention(("phase_seconds",))
     if not _has_backward(phases):
         return Abstention((UNTIMED,))
@@ -107,25 +113,25 @@ def check(
     without_core = average_or_none(job_main_thread_core_wait_share) or 0.0
     share = waiting.exposed_share
     own_share = share * max(0.0, 1.0 - without_core)
-    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
-    if share < limit or own_share < OWN_SHARE:
+    limit = limits.release_share if already_open else limits.notable_share
+    if share < limit or own_share < limits.own_share:
         return None
     cores = average_or_none(job_main_thread_cpu_cores)
     written = average_or_none(job_write_bytes_per_second) or 0.0
     outside = _Outside(
         waiting,
         own_share,
-        _kind(waiting, cores, written),
+        _kind(waiting, cores, written, limits),
         written * waiting.step_seconds,
         cores,
     )
-    return _finding(outside)
+    return _finding(outside, limits)
 
 
-def _is_of_the_model(name: str, times: Array) -> bool:
+def _is_of_the_model(name: str, times: Array, limits: Limits) -> bool:
     if kind_of_phase(name) in BESIDE_THE_MODEL:
         return False
-    return average((times > 0).astype(np.float64)) >= USUAL_STEPS_SHARE
+    return average((times > 0).astype(np.float64)) >= limits.usual_steps_share
 
 
 def _has_backward(phases: Mapping[str, Array]) -> bool:
@@ -134,22 +140,22 @@ def _has_backward(phases: Mapping[str, Array]) -> bool:
     return PhaseKind.FORWARD not in kinds or PhaseKind.BACKWARD in kinds
 
 
-def _kind(waiting: Waiting, cores: float | None, written: float) -> str:
+def _kind(waiting: Waiting, cores: float | None, written: float, limits: Limits) -> str:
     """Return the activity of the main thread, from the CPU time of the step."""
     if cores is None:
         return UNCLEAR
     used = cores * waiting.step_seconds
     in_phases = waiting.step_seconds - waiting.seconds
-    if used - in_phases >= MAX_OF_IT_SHARE * waiting.seconds:
+    if used - in_phases >= limits.max_of_it_share * waiting.seconds:
         return COMPUTING
-    if used >= MAX_OF_IT_SHARE * waiting.seconds:
+    if used >= limits.max_of_it_share * waiting.seconds:
         return UNCLEAR
-    return WRITING if written >= NOTABLE_WRITE_BYTES_PER_SECOND else WAITING
+    return WRITING if written >= limits.notable_write_bytes_per_second else WAITING
 
 
-def _finding(outside: _Outside) -> Finding:
+def _finding(outside: _Outside, limits: Limits) -> Finding:
     waiting = outside.waiting
-    is_large = outside.share >= LARGE_SHARE
+    is_large = outside.share >= limits.large_share
     return Finding(
         severity=Severity.WARNING if is_large else Severity.NOTICE,
         summary=(
@@ -158,7 +164,7 @@ def _finding(outside: _Outside) -> Finding:
             f" ({percent(waiting.exposed_share)}) are in no phase"
             f"{waiting.hidden_words}.{_what(outside)}"
         ),
-        evidence=_evidence(outside),
+        evidence=_evidence(outside, limits),
         recommendations=_recommendations(outside),
         disproof=(
             "Add a phase around the rest of the loop: if it is work that training needs,"
@@ -167,7 +173,7 @@ def _finding(outside: _Outside) -> Finding:
         gain=gain_of_share(outside.share, "Work in no phase"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         comes_after=("data-wait-dominates", "cores-are-oversubscribed"),
-        margin=margin_above(outside.share, OWN_SHARE),
+        margin=margin_above(outside.share, limits.own_share),
         corroboration=ALONE if outside.kind is UNCLEAR else AGREEING,
     )
 
@@ -201,23 +207,23 @@ def _recommendations(outside: _Outside) -> tuple[Recommendation, ...]:
     return (name, Recommendation(do))
 
 
-def _evidence(outside: _Outside) -> tuple[Evidence, ...]:
+def _evidence(outside: _Outside, limits: Limits) -> tuple[Evidence, ...]:
     found = [
         Evidence(
             "phase_seconds",
             "time in no phase, share of step time",
             outside.waiting.exposed_share,
             "share",
-            NOTABLE_SHARE,
+            limits.notable_share,
             Side.ABOVE,
-            release=RELEASE_SHARE,
+            release=limits.release_share,
         ),
         Evidence(
             "phase_seconds",
             "time in no phase without waits for a core, share of step time",
             outside.share,
             "share",
-            OWN_SHARE,
+            limits.own_share,
             Side.ABOVE,
         ),
     ]

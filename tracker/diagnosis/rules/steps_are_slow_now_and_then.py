@@ -63,29 +63,34 @@ from tracker.diagnosis.signals import Array, Samples, Tracked
 
 SPAN = Span.STAGE
 
-NOTABLE_SHARE = 0.03
-RELEASE_SHARE = 0.02
-LARGE_SHARE = 0.10
-
-FEWEST_STEPS = 100
-FEWEST_OUTLIERS = 3
-# With more slow steps than this, there are two kinds of steps and no outliers.
-MAX_OUTLIERS_SHARE = 0.10
-
-# Minimum ratio to the median without a period or a cause; less is the jitter of a shared
-# machine.
-MIN_FACTOR = 2.0
-
-# A phase with this share of the extra time is the cause.
-CAUSE_SHARE = 0.60
-# Correlation at which the number of examples explains the step times.
-SIZE_CORRELATION = 0.80
-
-# Share of all time; above it, waits for data affect most steps, not a few.
-WAITING_SHARE = 0.30
-
 DATA = "waiting for data"
 OWN_WORK = (PhaseKind.CHECKPOINT, PhaseKind.EVALUATE, PhaseKind.LOG)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    notable_share: float = 0.03
+    release_share: float = 0.02
+    large_share: float = 0.10
+
+    fewest_steps: int = 100
+    fewest_outliers: int = 3
+    # With more slow steps than this, there are two kinds of steps and no outliers.
+    max_outliers_share: float = 0.10
+
+    # Minimum ratio to the median without a period or a cause; less is the jitter of a
+    # shared machine.
+    min_factor: float = 2.0
+
+    # A phase with this share of the extra time is the cause.
+    cause_share: float = 0.60
+    # Correlation at which the number of examples explains the step times.
+    size_correlation: float = 0.80
+
+    # Share of all time; above it, waits for data affect most steps, not a few.
+    waiting_share: float = 0.30
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +113,22 @@ def check(
     job_main_thread_core_wait_share: Samples | None = None,
     worker_core_wait_share: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
-    if len(step_seconds) < FEWEST_STEPS:
-        return Abstention((f"at least {FEWEST_STEPS} steps",))
+    if len(step_seconds) < limits.fewest_steps:
+        return Abstention((f"at least {limits.fewest_steps} steps",))
     dropped, _ = warm_up_steps(step_seconds)
-    seconds = _without_size(step_seconds[dropped:], _after(step_examples, dropped))
+    seconds = _without_size(
+        step_seconds[dropped:], _after(step_examples, dropped), limits
+    )
     outliers = find_outliers(seconds)
-    are_many = outliers is not None and _are_many(outliers, len(seconds))
+    are_many = outliers is not None and _are_many(outliers, len(seconds), limits)
     if outliers is not None and are_many:
         # Jitter of a shared machine slows down many steps slightly; keep the largest outliers.
         outliers = largest_of(outliers)
-    if outliers is None or not _is_notable(outliers, len(seconds), already_open):
+    if outliers is None or not _is_notable(
+        outliers, len(seconds), already_open, limits
+    ):
         return None
 
     named = {name: values[dropped:] for name, values in (phase_seconds or {}).items()}
@@ -131,14 +141,16 @@ def check(
         large = largest_of(outliers)
         period = period_of(large.rows, len(seconds))
         outliers = outliers if period is None else large
-    cause = _cause(outliers, named, float(np.median(seconds)))
+    cause = _cause(outliers, named, float(np.median(seconds)), limits)
     ends = _after(step_end_seconds, dropped)
     lasting = step_seconds[dropped:]
     is_of_a_kind = not cause.name and (
         is_kind_of_step(outliers, period, len(seconds))
         or are_logged(outliers, ends, lasting, evaluations)
     )
-    waits_anyway = wait is not None and cause.name == DATA and _is_much(wait, lasting)
+    waits_anyway = (
+        wait is not None and cause.name == DATA and _is_much(wait, lasting, limits)
+    )
     if is_of_a_kind or waits_anyway:
         return None
     is_own = is_rhythm(outliers, period) or _is_own_work(cause)
@@ -147,13 +159,23 @@ def check(
             ends, lasting, job_main_thread_core_wait_share, worker_core_wait_share
         )
         outliers = without_waiting_steps(outliers, waited)
-        if not _is_notable(outliers, len(seconds), already_open):
+        if not _is_notable(outliers, len(seconds), already_open, limits):
             return Abstention((CROWDED,))
-    if not cause.name and period is None and (are_many or _is_tail(outliers, seconds)):
+    if (
+        not cause.name
+        and period is None
+        and (are_many or _is_tail(outliers, seconds, limits))
+    ):
         return None
     interval = round(log_interval_steps or 1)
     return _finding(
-        outliers, len(seconds), cause, period, loader_workers, interval=interval
+        outliers,
+        len(seconds),
+        cause,
+        period,
+        loader_workers,
+        interval=interval,
+        limits=limits,
     )
 
 
@@ -161,39 +183,43 @@ def _after(values: Array | None, dropped: int) -> Array | None:
     return None if values is None else values[dropped:]
 
 
-def _without_size(seconds: Array, examples: Array | None) -> Array:
+def _without_size(seconds: Array, examples: Array | None, limits: Limits) -> Array:
     """Return the times scaled to one batch size, if the size explains them."""
     if examples is None or not np.ptp(examples) > 0 or not np.ptp(seconds) > 0:
         return seconds
-    if not np.corrcoef(examples, seconds)[0, 1] >= SIZE_CORRELATION:
+    if not np.corrcoef(examples, seconds)[0, 1] >= limits.size_correlation:
         return seconds
     slope, _ = np.polyfit(examples, seconds, 1)
     level: Array = seconds - slope * (examples - np.median(examples))
     return np.maximum(level, 0.0)
 
 
-def _is_notable(outliers: Outliers, steps: int, already_open: bool) -> bool:
-    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
-    is_enough = len(outliers.rows) >= FEWEST_OUTLIERS
-    return is_enough and not _are_many(outliers, steps) and outliers.share >= limit
+def _is_notable(
+    outliers: Outliers, steps: int, already_open: bool, limits: Limits
+) -> bool:
+    limit = limits.release_share if already_open else limits.notable_share
+    is_enough = len(outliers.rows) >= limits.fewest_outliers
+    return (
+        is_enough and not _are_many(outliers, steps, limits) and outliers.share >= limit
+    )
 
 
-def _are_many(outliers: Outliers, steps: int) -> bool:
-    return len(outliers.rows) > MAX_OUTLIERS_SHARE * steps
+def _are_many(outliers: Outliers, steps: int, limits: Limits) -> bool:
+    return len(outliers.rows) > limits.max_outliers_share * steps
 
 
 def _usual_excess(outliers: Outliers) -> float:
     return float(np.median(outliers.excess))
 
 
-def _is_tail(outliers: Outliers, seconds: Array) -> bool:
+def _is_tail(outliers: Outliers, seconds: Array, limits: Limits) -> bool:
     """Return whether slow steps are the end of what jitter or varying lengths cause."""
     usual = outliers.median + _usual_excess(outliers)
-    return usual < max(MIN_FACTOR * outliers.median, tail_limit(seconds))
+    return usual < max(limits.min_factor * outliers.median, tail_limit(seconds))
 
 
 def _cause(
-    outliers: Outliers, named: Mapping[str, Array], step_seconds: float
+    outliers: Outliers, named: Mapping[str, Array], step_seconds: float, limits: Limits
 ) -> _Cause:
     """Return the phase that takes the extra time of slow steps.
 
@@ -208,7 +234,7 @@ def _cause(
     }
     name = max(shares, key=lambda name: shares[name], default="")
     usual_share = min(1.0, usual[name] / step_seconds) if name else 0.0
-    least = max(CAUSE_SHARE, usual_share + (1.0 - usual_share) / 2)
+    least = max(limits.cause_share, usual_share + (1.0 - usual_share) / 2)
     if not name or shares[name] < least:
         return _Cause(
             "",
@@ -222,9 +248,9 @@ def _cause(
     return _Cause(name, min(1.0, shares[name]), _advice(name))
 
 
-def _is_much(wait: Array, seconds: Array) -> bool:
+def _is_much(wait: Array, seconds: Array, limits: Limits) -> bool:
     """Return whether most steps wait for data, which loader rules report."""
-    return float(wait.sum()) >= WAITING_SHARE * float(seconds.sum())
+    return float(wait.sum()) >= limits.waiting_share * float(seconds.sum())
 
 
 def _is_own_work(cause: _Cause) -> bool:
@@ -261,6 +287,7 @@ def _finding(
     loader_workers: float | None,
     *,
     interval: int,
+    limits: Limits,
 ) -> Finding:
     longer = _usual_excess(outliers) + outliers.median
     regular = f", about every {period * interval} steps" if period else ""
@@ -282,14 +309,16 @@ def _finding(
         )
     return Finding(
         severity=(
-            Severity.WARNING if outliers.share >= LARGE_SHARE else Severity.NOTICE
+            Severity.WARNING
+            if outliers.share >= limits.large_share
+            else Severity.NOTICE
         ),
         summary=(
             f"{slow} took {duration(longer)} (median) instead of"
             f" {duration(outliers.median)}{regular}. The extra time is"
             f" {percent(outliers.share)} of all time.{mostly}"
         ),
-        evidence=_evidence(outliers, cause, period and period * interval),
+        evidence=_evidence(outliers, cause, period and period * interval, limits),
         recommendations=tuple(recommendations),
         disproof=(
             "Train a few hundred steps without other work in the loop: if as many"
@@ -299,13 +328,13 @@ def _finding(
         explains=("gpu-utilization-is-low",) if cause.name != DATA else (),
         # A job that waits for a core has slow steps, regardless of their work.
         comes_after=("cores-are-oversubscribed",),
-        margin=margin_above(outliers.share, NOTABLE_SHARE),
+        margin=margin_above(outliers.share, limits.notable_share),
         corroboration=AGREEING if cause.name or period else ALONE,
     )
 
 
 def _evidence(
-    outliers: Outliers, cause: _Cause, period: int | None
+    outliers: Outliers, cause: _Cause, period: int | None, limits: Limits
 ) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
@@ -313,9 +342,9 @@ def _evidence(
             "extra time of slow steps, share of all time",
             outliers.share,
             "share",
-            NOTABLE_SHARE,
+            limits.notable_share,
             Side.ABOVE,
-            release=RELEASE_SHARE,
+            release=limits.release_share,
         ),
         Evidence("step_seconds", "step time, median", outliers.median, "s"),
     ]
@@ -326,7 +355,7 @@ def _evidence(
                 f"{cause.name}, share of that extra time",
                 cause.share,
                 "share",
-                CAUSE_SHARE,
+                limits.cause_share,
                 Side.ABOVE,
             )
         )

@@ -50,35 +50,43 @@ from tracker.diagnosis.signals import Array, Fact, Samples
 
 SPAN = Span.STAGE
 
-NOTABLE_CHANGE = 0.05
-RELEASE_CHANGE = 0.03
-LARGE_CHANGE = 0.20
-
-LARGEST_CHANCE = 0.01
-# Rising pairs of blocks minus falling ones, as a share of all pairs.
-MIN_TAU = 0.50
-# Pairs on the same side of a jump fall as often as they rise.
-MIN_TAU_OF_A_JUMP = 0.25
-
-# Jitter delays some steps of a block; growing work also slows down the fastest ones.
-FASTEST_PERCENT = 10.0
-MIN_SHARE_OF_THE_FASTEST = 0.50
-
-# Signals with this change from the first third to the last are mentioned.
-CLOCK_CHANGE = -0.03
-GROWTH_CHANGE = 0.10
-SWAP_BYTES_PER_SECOND = 1e6
-# A part of the step with this share of its growth is mentioned.
-PART_SHARE = 0.60
-
-FEWEST_READINGS = 9
-# Additional cores in use by other jobs slow down steps, even with dedicated cores.
-OTHERS_CORES = 0.30
-# Share of time without a core above which other jobs make step times vary widely.
-CORE_WAIT_SHARE = 0.10
-CROWDED_CHANGE = 0.50
 MICROSECONDS = 1_000_000
 WAITING = "waiting for data"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    fewest_warm_up_steps: int = FEWEST_WARM_UP_STEPS
+
+    notable_change: float = 0.05
+    release_change: float = 0.03
+    large_change: float = 0.20
+
+    largest_chance: float = 0.01
+    # Rising pairs of blocks minus falling ones, as a share of all pairs.
+    min_tau: float = 0.50
+    # Pairs on the same side of a jump fall as often as they rise.
+    min_tau_of_a_jump: float = 0.25
+
+    # Jitter delays some steps of a block; growing work also slows down the fastest ones.
+    fastest_percent: float = 10.0
+    min_share_of_the_fastest: float = 0.50
+
+    # Signals with this change from the first third to the last are mentioned.
+    clock_change: float = -0.03
+    growth_change: float = 0.10
+    swap_bytes_per_second: float = 1e6
+    # A part of the step with this share of its growth is mentioned.
+    part_share: float = 0.60
+
+    fewest_readings: int = 9
+    # Additional cores in use by other jobs slow down steps, even with dedicated cores.
+    others_cores: float = 0.30
+    # Share of time without a core above which other jobs make step times vary widely.
+    core_wait_share: float = 0.10
+    crowded_change: float = 0.50
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +117,21 @@ def check(
     host_swap_in_bytes_per_second: Samples | None = None,
     cgroup_throttled_share: Samples | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     interval = round(log_interval_steps or 1)
     step_seconds = step_seconds / interval
-    dropped = _warm_up(step_seconds)
+    dropped = _warm_up(step_seconds, limits)
     examples = None if step_examples is None else step_examples[dropped:]
     usual = _of_usual_size(step_seconds[dropped:], examples)
     trend = trend_of(usual)
     if trend is None:
         return Abstention((TOO_FEW_STEPS,))
 
-    limit = RELEASE_CHANGE if already_open else NOTABLE_CHANGE
-    least_tau = MIN_TAU if trend.jump is None else MIN_TAU_OF_A_JUMP
-    is_clear = trend.chance < LARGEST_CHANCE and trend.tau >= least_tau
-    is_of_all_steps = _slows_the_fastest(usual, trend.jump)
+    limit = limits.release_change if already_open else limits.notable_change
+    least_tau = limits.min_tau if trend.jump is None else limits.min_tau_of_a_jump
+    is_clear = trend.chance < limits.largest_chance and trend.tau >= least_tau
+    is_of_all_steps = _slows_the_fastest(usual, trend.jump, limits)
     if trend.change < limit or not is_clear or not is_of_all_steps:
         return None
     if step_end_seconds is not None:
@@ -136,34 +145,39 @@ def check(
         waited = highest_average(
             job_main_thread_core_wait_share, worker_core_wait_share
         )
-        is_crowded = (waited or 0.0) >= CORE_WAIT_SHARE
-        if rest is None or rest.change < (CROWDED_CHANGE if is_crowded else limit):
+        is_crowded = (waited or 0.0) >= limits.core_wait_share
+        if rest is None or rest.change < (
+            limits.crowded_change if is_crowded else limit
+        ):
             return Abstention((CROWDED,))
         at = float(step_end_seconds[dropped + (trend.jump or len(own) // 2)])
-        if _others_take_more(host_cpu_percent, host_cores, job_cpu_cores, at):
+        if _others_take_more(host_cpu_percent, host_cores, job_cpu_cores, at, limits):
             return Abstention((CROWDED,))
 
     parts = dict(phase_seconds or {})
     if data_wait_seconds is not None:
         parts[WAITING] = data_wait_seconds
-    part = _grown_part(trend, {n: v[dropped:] for n, v in parts.items()})
+    part = _grown_part(trend, {n: v[dropped:] for n, v in parts.items()}, limits)
     companions = (
-        *_of_gpus(gpus or {}),
+        *_of_gpus(gpus or {}, limits),
         *_of_the_machine(
-            job_memory_bytes, host_swap_in_bytes_per_second, cgroup_throttled_share
+            job_memory_bytes,
+            host_swap_in_bytes_per_second,
+            cgroup_throttled_share,
+            limits,
         ),
     )
-    return _finding(trend, dropped, part, companions, interval)
+    return _finding(trend, dropped, part, companions, interval, limits=limits)
 
 
-def _slows_the_fastest(seconds: Array, jump: int | None) -> bool:
+def _slows_the_fastest(seconds: Array, jump: int | None, limits: Limits) -> bool:
     ends = max(1, len(seconds) // 4)
     early, late = (
-        np.percentile(part, (FASTEST_PERCENT, 50.0))
+        np.percentile(part, (limits.fastest_percent, 50.0))
         for part in (seconds[: jump or ends], seconds[jump or -ends :])
     )
     fastest, usual = late - early
-    return bool(fastest >= MIN_SHARE_OF_THE_FASTEST * usual)
+    return bool(fastest >= limits.min_share_of_the_fastest * usual)
 
 
 def _of_usual_size(seconds: Array, examples: Array | None) -> Array:
@@ -178,6 +192,7 @@ def _others_take_more(
     host_cores: float | None,
     job_cpu_cores: Samples | None,
     at: float,
+    limits: Limits,
 ) -> bool:
     """Return whether other jobs use more cores after a time than before."""
     if host_cpu_percent is None or job_cpu_cores is None or not host_cores:
@@ -187,7 +202,7 @@ def _others_take_more(
         - typical(_half(job_cpu_cores, at, late=late))
         for late in (False, True)
     )
-    return after - before >= OTHERS_CORES
+    return after - before >= limits.others_cores
 
 
 def _half(samples: Samples, at: float, *, late: bool) -> Samples:
@@ -195,32 +210,33 @@ def _half(samples: Samples, at: float, *, late: bool) -> Samples:
     return replace(samples, times=samples.times[rows], values=samples.values[rows])
 
 
-def _warm_up(step_seconds: Array) -> int:
+def _warm_up(step_seconds: Array, limits: Limits) -> int:
     if not len(step_seconds):
         return 0
-    dropped, is_steady = warm_up_steps(step_seconds)
+    dropped, is_steady = warm_up_steps(step_seconds, fewest=limits.fewest_warm_up_steps)
     # Growing steps are never steady; their growth is not warm-up.
-    return dropped if is_steady else min(dropped, FEWEST_WARM_UP_STEPS)
+    return dropped if is_steady else min(dropped, limits.fewest_warm_up_steps)
 
 
-def _grown_part(trend: Trend, parts: Mapping[str, Array]) -> str:
+def _grown_part(trend: Trend, parts: Mapping[str, Array], limits: Limits) -> str:
     """Return the part of a step with most of the growth, or ""."""
     rise = trend.last - trend.first
     for name, values in parts.items():
         early, late = _thirds(values)
-        if late - early >= PART_SHARE * rise:
+        if late - early >= limits.part_share * rise:
             return name
     return ""
 
 
 def _of_gpus(
     gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    limits: Limits,
 ) -> tuple[_Companion, ...]:
     found: dict[str, _Companion] = {}
     for signals in gpus.values():
-        clock = _change(signals.get("gpu_sm_clock_mhz"))
-        memory = _change(signals.get("gpu_memory_used_bytes"))
-        if clock is not None and clock <= CLOCK_CHANGE:
+        clock = _change(signals.get("gpu_sm_clock_mhz"), limits)
+        memory = _change(signals.get("gpu_memory_used_bytes"), limits)
+        if clock is not None and clock <= limits.clock_change:
             found["gpu_sm_clock_mhz"] = _Companion(
                 "gpu_sm_clock_mhz",
                 f"the GPU's clock fell by {percent(-clock)}",
@@ -228,7 +244,7 @@ def _of_gpus(
                 "Find the reason for the lower clock: heat and power have separate"
                 " rules.",
             )
-        if memory is not None and memory >= GROWTH_CHANGE:
+        if memory is not None and memory >= limits.growth_change:
             found["gpu_memory_used_bytes"] = _Companion(
                 "gpu_memory_used_bytes",
                 f"GPU memory in use grew by {percent(memory)}",
@@ -240,11 +256,14 @@ def _of_gpus(
 
 
 def _of_the_machine(
-    memory: Samples | None, swap: Samples | None, throttled: Samples | None
+    memory: Samples | None,
+    swap: Samples | None,
+    throttled: Samples | None,
+    limits: Limits,
 ) -> tuple[_Companion, ...]:
     found = []
-    grown = _change(memory)
-    if grown is not None and grown >= GROWTH_CHANGE:
+    grown = _change(memory, limits)
+    if grown is not None and grown >= limits.growth_change:
         found.append(
             _Companion(
                 "job_memory_bytes",
@@ -253,8 +272,8 @@ def _of_the_machine(
                 "Look for lists that grow with every step: logs, metrics, caches.",
             )
         )
-    rate = _late(swap)
-    if rate is not None and rate >= SWAP_BYTES_PER_SECOND:
+    rate = _late(swap, limits)
+    if rate is not None and rate >= limits.swap_bytes_per_second:
         found.append(
             _Companion(
                 "host_swap_in_bytes_per_second",
@@ -263,8 +282,8 @@ def _of_the_machine(
                 "Free memory of the machine, or use fewer loader workers.",
             )
         )
-    share = _late(throttled)
-    if share is not None and share >= GROWTH_CHANGE:
+    share = _late(throttled, limits)
+    if share is not None and share >= limits.growth_change:
         found.append(
             _Companion(
                 "cgroup_throttled_share",
@@ -276,16 +295,16 @@ def _of_the_machine(
     return tuple(found)
 
 
-def _change(samples: Samples | Fact | None) -> float | None:
+def _change(samples: Samples | Fact | None, limits: Limits) -> float | None:
     """Return the relative change from the first third to the last."""
-    if not isinstance(samples, Samples) or len(samples.values) < FEWEST_READINGS:
+    if not isinstance(samples, Samples) or len(samples.values) < limits.fewest_readings:
         return None
     early, late = _thirds(samples.values)
     return late / early - 1.0 if early > 0 else None
 
 
-def _late(samples: Samples | None) -> float | None:
-    if samples is None or len(samples.values) < FEWEST_READINGS:
+def _late(samples: Samples | None, limits: Limits) -> float | None:
+    if samples is None or len(samples.values) < limits.fewest_readings:
         return None
     return _thirds(samples.values)[1]
 
@@ -301,6 +320,8 @@ def _finding(
     part: str,
     companions: tuple[_Companion, ...],
     interval: int,
+    *,
+    limits: Limits,
 ) -> Finding:
     how = (
         f", in one jump near the {ordinal((dropped + trend.jump) * interval)} step"
@@ -311,7 +332,9 @@ def _finding(
     where = f" Most of it is {part}." if part else ""
     beside = f" At the same time, {'; '.join(along)}." if along else ""
     return Finding(
-        severity=Severity.WARNING if trend.change >= LARGE_CHANGE else Severity.NOTICE,
+        severity=(
+            Severity.WARNING if trend.change >= limits.large_change else Severity.NOTICE
+        ),
         summary=(
             f"The step time rose from {duration(trend.first)} to"
             f" {duration(trend.last)}, by"
@@ -323,16 +346,16 @@ def _finding(
                 "change of the step time over the run",
                 trend.change,
                 "share",
-                NOTABLE_CHANGE,
+                limits.notable_change,
                 Side.ABOVE,
-                release=RELEASE_CHANGE,
+                release=limits.release_change,
             ),
             Evidence(
                 "step_seconds",
                 "probability of such a trend by chance",
                 trend.chance,
                 "share",
-                LARGEST_CHANCE,
+                limits.largest_chance,
                 Side.BELOW,
             ),
             *(
@@ -361,7 +384,7 @@ def _finding(
             (Floor(trend.first, "the pace at the start"),),
             what="A typical step",
         ),
-        margin=margin_above(trend.change, NOTABLE_CHANGE),
+        margin=margin_above(trend.change, limits.notable_change),
         corroboration=AGREEING if companions or part else ALONE,
     )
 

@@ -19,6 +19,8 @@ Catalogue: P9, our own overhead.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tracker.diagnosis.analysis.statistics import average, margin_above, percentile
@@ -37,13 +39,18 @@ from tracker.diagnosis.engine.wording import duration, ordinal, small_percent
 from tracker.diagnosis.hardware.gpu_peers import Gpus
 from tracker.diagnosis.signals import Array, Samples
 
-MAX_CORES = 0.01
-MAX_CORES_A_GPU = 0.005
-RELEASE = 0.8
-CRITICAL_CORES = 0.10
-PERCENTILE = 95.0
-# Share of samples to ignore, for example at the start or during uploads.
-HIGHEST_SHARE = 0.10
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    max_cores: float = 0.01
+    max_cores_a_gpu: float = 0.005
+    release: float = 0.8
+    critical_cores: float = 0.10
+    percentile: float = 95.0
+    # Share of samples to ignore, for example at the start or during uploads.
+    highest_share: float = 0.10
 
 
 def check(
@@ -52,18 +59,19 @@ def check(
     agent_tick_late_seconds: Samples | None = None,
     gpus: Gpus | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
-    used = _usual(agent_cpu_share.values)
-    most = MAX_CORES + MAX_CORES_A_GPU * len(gpus or {})
-    if not used >= (RELEASE * most if already_open else most):
+    used = _usual(agent_cpu_share.values, limits)
+    most = limits.max_cores + limits.max_cores_a_gpu * len(gpus or {})
+    if not used >= (limits.release * most if already_open else most):
         return None
     late = (
-        percentile(agent_tick_late_seconds, PERCENTILE)
+        percentile(agent_tick_late_seconds, limits.percentile)
         if (agent_tick_late_seconds is not None)
         else None
     )
     return Finding(
-        severity=Severity.WARNING if used >= CRITICAL_CORES else Severity.NOTICE,
+        severity=Severity.WARNING if used >= limits.critical_cores else Severity.NOTICE,
         summary=(
             f"The threads of the agent use {small_percent(used)} of a core."
             + (
@@ -72,7 +80,7 @@ def check(
                 else ""
             )
         ),
-        evidence=_evidence(used, most, late),
+        evidence=_evidence(used, most, late, limits),
         recommendations=(
             Recommendation(
                 "Log less often if steps are short.",
@@ -95,13 +103,15 @@ def check(
     )
 
 
-def _usual(values: Array) -> float:
+def _usual(values: Array, limits: Limits) -> float:
     """Return the mean without the highest samples, because the agent works more at its start."""
-    kept = len(values) - max(1, round(HIGHEST_SHARE * len(values)))
+    kept = len(values) - max(1, round(limits.highest_share * len(values)))
     return average(np.sort(values)[: max(1, kept)])
 
 
-def _evidence(used: float, most: float, late: float | None) -> tuple[Evidence, ...]:
+def _evidence(
+    used: float, most: float, late: float | None, limits: Limits
+) -> tuple[Evidence, ...]:
     share = Evidence(
         "agent_cpu_share",
         "CPU use of the agent, mean without its highest tenth",
@@ -109,11 +119,13 @@ def _evidence(used: float, most: float, late: float | None) -> tuple[Evidence, .
         "cores",
         most,
         Side.ABOVE,
-        release=RELEASE * most,
+        release=limits.release * most,
     )
     if late is None:
         return (share,)
-    percentile_of = f"delay of a monitoring tick, {ordinal(PERCENTILE)} percentile"
+    percentile_of = (
+        f"delay of a monitoring tick, {ordinal(limits.percentile)} percentile"
+    )
     return share, Evidence("agent_tick_late_seconds", percentile_of, late, "s")
 
 

@@ -18,6 +18,8 @@ Catalogue: P2, gap between stages.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tracker.diagnosis.analysis.statistics import average_or_none, margin_above
 from tracker.diagnosis.engine.finding import (
     ALONE,
@@ -37,14 +39,19 @@ from tracker.diagnosis.signals import Samples
 
 SPAN = Span.STAGE
 
-LONG_SECONDS = 60.0
-NOTABLE_SHARE = 0.05
-# Interpreters and frameworks take this long to start, even without a gap.
-SHORTEST_SECONDS = 10.0
-MAX_WAIT_SHARE = 0.95
-WARNING_SHARE = 0.20
-# After this time, a user has started the stage by hand.
-LATER_SECONDS = 86_400.0
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    long_seconds: float = 60.0
+    notable_share: float = 0.05
+    # Interpreters and frameworks take this long to start, even without a gap.
+    shortest_seconds: float = 10.0
+    max_wait_share: float = 0.95
+    warning_share: float = 0.20
+    # After this time, a user has started the stage by hand.
+    later_seconds: float = 86_400.0
 
 
 def check(
@@ -53,17 +60,24 @@ def check(
     stage_seconds: float | None = None,
     stage_share_of_run: float | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     gap = gap_before_stage_seconds
     share = _share(gap, stage_seconds, stage_share_of_run)
-    is_large = share is not None and share >= NOTABLE_SHARE and gap >= SHORTEST_SECONDS
-    if not (gap >= LONG_SECONDS or is_large) or gap > LATER_SECONDS:
+    is_large = (
+        share is not None
+        and share >= limits.notable_share
+        and gap >= limits.shortest_seconds
+    )
+    if not (gap >= limits.long_seconds or is_large) or gap > limits.later_seconds:
         return None
-    if gap < min(LONG_SECONDS, _longest_start(job_main_thread_core_wait_share)):
+    if gap < min(
+        limits.long_seconds, _longest_start(job_main_thread_core_wait_share, limits)
+    ):
         return Abstention((CROWDED,))
 
     part = "" if share is None else f" ({percent(share)} of the run)"
-    warns = share is not None and share >= WARNING_SHARE
+    warns = share is not None and share >= limits.warning_share
     return Finding(
         severity=Severity.WARNING if warns else Severity.NOTICE,
         summary=(
@@ -76,7 +90,9 @@ def check(
                 "gap before the stage",
                 gap,
                 "s",
-                LONG_SECONDS if gap >= LONG_SECONDS else SHORTEST_SECONDS,
+                limits.long_seconds
+                if gap >= limits.long_seconds
+                else limits.shortest_seconds,
                 Side.ABOVE,
             ),
             *(
@@ -88,7 +104,7 @@ def check(
                         "gap before the stage, share of the run",
                         share,
                         "share",
-                        NOTABLE_SHARE,
+                        limits.notable_share,
                         Side.ABOVE,
                     )
                 ]
@@ -108,18 +124,18 @@ def check(
         disproof="Check how this stage was started: if a user started it by hand, nothing waited.",
         quality=MEASURED,
         margin=(
-            margin_above(gap, LONG_SECONDS)
-            if gap >= LONG_SECONDS
-            else margin_above(share or 0.0, NOTABLE_SHARE)
+            margin_above(gap, limits.long_seconds)
+            if gap >= limits.long_seconds
+            else margin_above(share or 0.0, limits.notable_share)
         ),
         corroboration=ALONE,
     )
 
 
-def _longest_start(core_wait_share: Samples | None) -> float:
+def _longest_start(core_wait_share: Samples | None, limits: Limits) -> float:
     """Return how long a start takes with this share of time without a core."""
-    waits = min(MAX_WAIT_SHARE, average_or_none(core_wait_share) or 0.0)
-    return SHORTEST_SECONDS / (1.0 - waits)
+    waits = min(limits.max_wait_share, average_or_none(core_wait_share) or 0.0)
+    return limits.shortest_seconds / (1.0 - waits)
 
 
 def _share(

@@ -59,25 +59,33 @@ from tracker.diagnosis.input.waiting import (
 )
 from tracker.diagnosis.signals import Array, Samples
 
-# Above this share of its cores in use, a job has no idle cores.
-MAX_CPU_SHARE = 0.70
-# Without workers, the training process cannot use the other cores of a small machine.
-MAX_CPU_SHARE_WITHOUT_WORKERS = 0.85
-RELEASE_CPU_SHARE = 0.90
-
-BUSY_WORKER_CORES = 0.80
-BUSY_WORKER_RELEASE_CORES = 0.70
-
-# Cores used by a TensorFlow pipeline that processes one element at a time.
-MAX_SERIAL_CORES = 1.50
-
-# Batches pass through /dev/shm, which is 64 MiB in a container by default.
-SMALL_SHARED_MEMORY_BYTES = 1_073_741_824.0
-
 WORKERS = ("worker", "workers")
 
-SMALLEST_BOUND = 1.05
-CRITICAL_SHARE = 0.20
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    spare: float = SPARE
+    notable_share: float = NOTABLE_SHARE
+
+    # Above this share of its cores in use, a job has no idle cores.
+    max_cpu_share: float = 0.70
+    # Without workers, the training process cannot use the other cores of a small machine.
+    max_cpu_share_without_workers: float = 0.85
+    release_cpu_share: float = 0.90
+
+    busy_worker_cores: float = 0.80
+    busy_worker_release_cores: float = 0.70
+
+    # Cores used by a TensorFlow pipeline that processes one element at a time.
+    max_serial_cores: float = 1.50
+
+    # Batches pass through /dev/shm, which is 64 MiB in a container by default.
+    small_shared_memory_bytes: float = 1_073_741_824.0
+
+    smallest_bound: float = 1.05
+    critical_share: float = 0.20
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +130,14 @@ def check(
     probe_workers_best: float | None = None,
     probe_workers_seconds: float | None = None,
     already_open: bool = False,
+    limits: Limits = Limits(),
 ) -> Answer:
     waiting = measure_notable_waiting(
         step_seconds,
         data_wait_seconds,
         busiest_gpu_percent,
         exposed_wait_seconds,
+        notable_share=limits.notable_share,
         already_open=already_open,
     )
     use = CoreUse(
@@ -142,7 +152,7 @@ def check(
         return Abstention((CROWDED,))
     if effective_cores is None or not effective_cores > 0 or job_cpu_cores is None:
         return (
-            _nobody_else_loads(waiting, framework)
+            _nobody_else_loads(waiting, framework, limits)
             if loader_workers == 0
             else _missing(job_cpu_cores, effective_cores)
         )
@@ -161,14 +171,16 @@ def check(
         return Abstention(("loader_workers", "worker_cpu_cores"))
 
     in_threads = framework == "tensorflow" and loading.workers == 0
-    is_parallel = in_threads and _main_cores(job_main_cpu_cores) > MAX_SERIAL_CORES
+    is_parallel = (
+        in_threads and _main_cores(job_main_cpu_cores) > limits.max_serial_cores
+    )
     shortage = _Shortage(
         waiting,
         loading,
         effective_cores,
         cpu_share=typical(job_cpu_cores) / effective_cores,
         suggested=min(
-            _best_count(loading, waiting, effective_cores, probe_workers_best),
+            _best_count(loading, waiting, effective_cores, probe_workers_best, limits),
             workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
             workers_in_shared_memory(loading.workers, shared_memory_used_share),
         ),
@@ -178,11 +190,11 @@ def check(
     )
     gain = _gain(shortage, probe_workers_seconds)
     is_short = not is_parallel and _is_short_of_workers(
-        shortage, already_open=already_open
+        shortage, already_open=already_open, limits=limits
     )
-    if not is_short or gain.bound < SMALLEST_BOUND:
+    if not is_short or gain.bound < limits.smallest_bound:
         return None
-    return _finding(shortage, gain, framework)
+    return _finding(shortage, gain, framework, limits)
 
 
 def _missing(
@@ -194,12 +206,16 @@ def _missing(
 
 
 def _best_count(
-    loading: Loading, waiting: Waiting, effective_cores: float, tried: float | None
+    loading: Loading,
+    waiting: Waiting,
+    effective_cores: float,
+    tried: float | None,
+    limits: Limits,
 ) -> int:
     # A measured count overrides the estimate, whether it is higher or lower.
     if tried is not None:
         return round(tried)
-    return loading.workers_that_keep_up(waiting, effective_cores)
+    return loading.workers_that_keep_up(waiting, effective_cores, limits.spare)
 
 
 def _gain(shortage: _Shortage, tried_seconds: float | None) -> Gain:
@@ -213,15 +229,17 @@ def _gain(shortage: _Shortage, tried_seconds: float | None) -> Gain:
     return expected_gain(waiting.step_seconds, floors)
 
 
-def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | None:
+def _nobody_else_loads(
+    waiting: Waiting, framework: str | None, limits: Limits
+) -> Finding | None:
     """Judge by time only: without workers, loading and training alternate."""
     gain = waiting.gain_without()
-    if gain.bound < SMALLEST_BOUND:
+    if gain.bound < limits.smallest_bound:
         return None
-    wanted = max(1, ceil(waiting.seconds / waiting.compute_seconds * SPARE))
+    wanted = max(1, ceil(waiting.seconds / waiting.compute_seconds * limits.spare))
     suggestion = count(wanted, "worker", "workers")
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=(
             "Data loads in the training process:"
             f" each step waits {duration(waiting.exposed_seconds)} of"
@@ -230,7 +248,7 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
         ),
         evidence=(
             Evidence("loader_workers", "loader workers", 0, "processes"),
-            waiting.evidence(NOTABLE_SHARE),
+            waiting.evidence(limits.notable_share),
         ),
         recommendations=(
             Recommendation(
@@ -246,21 +264,31 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
         ),
         gain=gain,
         explains=("preprocessing-is-cpu-bound", "data-wait-dominates"),
-        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        margin=margin_above(waiting.exposed_share, limits.notable_share),
         corroboration=ALONE,
     )
 
 
-def _is_short_of_workers(shortage: _Shortage, *, already_open: bool) -> bool:
+def _is_short_of_workers(
+    shortage: _Shortage, *, already_open: bool, limits: Limits
+) -> bool:
     loading, cpu_share = shortage.loading, shortage.cpu_share
     if shortage.suggested <= loading.workers:
         return False
     if loading.workers == 0:
-        limit = RELEASE_CPU_SHARE if already_open else MAX_CPU_SHARE_WITHOUT_WORKERS
+        limit = (
+            limits.release_cpu_share
+            if already_open
+            else limits.max_cpu_share_without_workers
+        )
         return cpu_share <= limit
 
-    most = MAX_CPU_SHARE_WITHOUT_WORKERS if already_open else MAX_CPU_SHARE
-    busy = BUSY_WORKER_RELEASE_CORES if already_open else BUSY_WORKER_CORES
+    most = (
+        limits.max_cpu_share_without_workers if already_open else limits.max_cpu_share
+    )
+    busy = (
+        limits.busy_worker_release_cores if already_open else limits.busy_worker_cores
+    )
     return cpu_share < most and loading.wanted_cores >= busy
 
 
@@ -268,13 +296,15 @@ def _main_cores(samples: Samples | None) -> float:
     return typical(samples) if samples is not None else 0.0
 
 
-def _finding(shortage: _Shortage, gain: Gain, framework: str | None) -> Finding:
+def _finding(
+    shortage: _Shortage, gain: Gain, framework: str | None, limits: Limits
+) -> Finding:
     waiting = shortage.waiting
     return Finding(
-        severity=waiting.severity(CRITICAL_SHARE),
+        severity=waiting.severity(limits.critical_share),
         summary=_summary(shortage),
-        evidence=_evidence(shortage),
-        recommendations=_recommendations(shortage, framework),
+        evidence=_evidence(shortage, limits),
+        recommendations=_recommendations(shortage, framework, limits),
         disproof=(
             f"Run with {shortage.suggestion}: if the waiting stays, something that the"
             " workers share is the limit, such as storage."
@@ -287,13 +317,13 @@ def _finding(shortage: _Shortage, gain: Gain, framework: str | None) -> Finding:
             "data-wait-dominates",
         ),
         quality=SAMPLED,
-        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
-        corroboration=_corroboration(shortage),
+        margin=margin_above(waiting.exposed_share, limits.notable_share),
+        corroboration=_corroboration(shortage, limits),
     )
 
 
 def _recommendations(
-    shortage: _Shortage, framework: str | None
+    shortage: _Shortage, framework: str | None, limits: Limits
 ) -> tuple[Recommendation, ...]:
     workers = shortage.loading.workers
     line = loader_workers_line(framework, shortage.suggested)
@@ -313,14 +343,18 @@ def _recommendations(
         code=line,
     )
     room = shortage.shared_memory_bytes
-    if framework not in ON_PYTORCH or not room or room >= SMALL_SHARED_MEMORY_BYTES:
+    if (
+        framework not in ON_PYTORCH
+        or not room
+        or room >= limits.small_shared_memory_bytes
+    ):
         return (more,)
     return (
         more,
         Recommendation(
             "Give the container more shared memory: workers pass batches through it.",
             current=f"{size(room)} of /dev/shm",
-            suggested=size(8 * SMALL_SHARED_MEMORY_BYTES),
+            suggested=size(8 * limits.small_shared_memory_bytes),
             code="docker run --shm-size=8g",
         ),
     )
@@ -342,17 +376,17 @@ def _summary(shortage: _Shortage) -> str:
     )
 
 
-def _corroboration(shortage: _Shortage) -> float:
+def _corroboration(shortage: _Shortage, limits: Limits) -> float:
     loading = shortage.loading
     if not loading.is_counted:
         return CONTRADICTED if loading.workers else ALONE
     if shortage.is_crowded:
         return ALONE
     # The worker count and the load of the process tree are independent sources.
-    return AGREEING if loading.wanted_cores >= BUSY_WORKER_CORES else ALONE
+    return AGREEING if loading.wanted_cores >= limits.busy_worker_cores else ALONE
 
 
-def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
+def _evidence(shortage: _Shortage, limits: Limits) -> tuple[Evidence, ...]:
     waiting, loading = shortage.waiting, shortage.loading
     effective_cores = shortage.effective_cores
     return (
@@ -362,17 +396,23 @@ def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
             loading.workers,
             "processes",
         ),
-        waiting.evidence(NOTABLE_SHARE),
+        waiting.evidence(limits.notable_share),
         Evidence(
             "job_cpu_cores",
             f"CPU cores in use, median, of {effective_cores:g}",
             shortage.cpu_share * effective_cores,
             "cores",
-            (MAX_CPU_SHARE if loading.workers else MAX_CPU_SHARE_WITHOUT_WORKERS)
+            (
+                limits.max_cpu_share
+                if loading.workers
+                else limits.max_cpu_share_without_workers
+            )
             * effective_cores,
             Side.BELOW,
             release=(
-                MAX_CPU_SHARE_WITHOUT_WORKERS if loading.workers else RELEASE_CPU_SHARE
+                limits.max_cpu_share_without_workers
+                if loading.workers
+                else limits.release_cpu_share
             )
             * effective_cores,
         ),

@@ -44,28 +44,34 @@ from tracker.diagnosis.signals import Array, Fact, Samples
 
 SPAN = Span.STAGE
 
-SLOW_STEPS = 10.0  # times the 99th percentile
-FEWEST_SECONDS = 300.0
-# Of a stage that did not end by itself and was idle until then.
-FEWEST_SECONDS_OF_ENDED = 20.0
-LATE_SECONDS = 15.0
 TOO_EARLY = "five minutes without a step"
-LONGEST_SPANS = 2.0
 
 # For a stage that did not end by itself; a finished stage may have had other work last.
 ENDED_STATES = ("failed", "crashed", "preempted")
 
-# After this time without samples, the state of the process is unknown.
-SILENT_SECONDS = 90.0
-
-IDLE_GPU_PERCENT = 10.0
-SPINNING_GPU_PERCENT = 90.0
-LOW_POWER_RATIO = 0.45
-IDLE_CPU_CORES = 0.20
-STORAGE_PRESSURE_SHARE = 0.50
-BLOCKED_WORKERS = 1.0
-
 MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that a project may change."""
+
+    slow_steps: float = 10.0  # times the 99th percentile
+    fewest_seconds: float = 300.0
+    # Of a stage that did not end by itself and was idle until then.
+    fewest_seconds_of_ended: float = 20.0
+    late_seconds: float = 15.0
+    longest_spans: float = 2.0
+
+    # After this time without samples, the state of the process is unknown.
+    silent_seconds: float = 90.0
+
+    idle_gpu_percent: float = 10.0
+    spinning_gpu_percent: float = 90.0
+    low_power_ratio: float = 0.45
+    idle_cpu_cores: float = 0.20
+    storage_pressure_share: float = 0.50
+    blocked_workers: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,7 @@ def check(
     workers_blocked: Samples | None = None,
     io_full_pressure_share: Samples | None = None,
     world_size: float | None = None,
+    limits: Limits = Limits(),
 ) -> Answer:
     has_ended = stage_state in ENDED_STATES
     if stage_state != "running" and not has_ended:
@@ -107,7 +114,7 @@ def check(
     if (
         not has_ended
         and silent_seconds is not None
-        and silent_seconds >= SILENT_SECONDS
+        and silent_seconds >= limits.silent_seconds
     ):
         return Abstention(("samples of the last minute",))
 
@@ -116,11 +123,13 @@ def check(
     longest = max((float(s.values.max()) for s in (spans or {}).values()), default=0.0)
     slow = float(np.percentile(step_seconds, 99))
     limit = max(
-        SLOW_STEPS * slow,
-        FEWEST_SECONDS_OF_ENDED if has_ended else FEWEST_SECONDS,
-        LONGEST_SPANS * longest,
+        limits.slow_steps * slow,
+        limits.fewest_seconds_of_ended if has_ended else limits.fewest_seconds,
+        limits.longest_spans * longest,
     )
-    if waited < max(LATE_SECONDS, SLOW_STEPS * slow, LONGEST_SPANS * longest):
+    if waited < max(
+        limits.late_seconds, limits.slow_steps * slow, limits.longest_spans * longest
+    ):
         return None
     since = _Since(
         cpu=_after(job_cpu_cores, last) or 0.0,
@@ -129,12 +138,12 @@ def check(
         blocked=_after(workers_blocked, last),
         storage=_after(io_full_pressure_share, last),
     )
-    hang = _what_hangs(since, world_size)
+    hang = _what_hangs(since, world_size, limits)
     if hang is None:
         return None
     if waited < limit:
         return Abstention((TOO_EARLY,))
-    return _finding(hang, since, waited, limit, has_ended=has_ended)
+    return _finding(hang, since, waited, limit, has_ended=has_ended, limits=limits)
 
 
 def _after(samples: Samples | None, seconds: float) -> float | None:
@@ -165,13 +174,15 @@ def _power(
     return max(known, default=None)
 
 
-def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
-    if since.gpu is not None and since.gpu >= SPINNING_GPU_PERCENT:
-        return _communication(since, world_size)
-    if since.gpu is not None and since.gpu >= IDLE_GPU_PERCENT:
+def _what_hangs(
+    since: _Since, world_size: float | None, limits: Limits
+) -> _Hang | None:
+    if since.gpu is not None and since.gpu >= limits.spinning_gpu_percent:
+        return _communication(since, world_size, limits)
+    if since.gpu is not None and since.gpu >= limits.idle_gpu_percent:
         return None
-    if (since.storage or 0.0) >= STORAGE_PRESSURE_SHARE or (
-        (since.blocked or 0.0) >= BLOCKED_WORKERS
+    if (since.storage or 0.0) >= limits.storage_pressure_share or (
+        (since.blocked or 0.0) >= limits.blocked_workers
     ):
         return _Hang(
             "Training is stuck on storage",
@@ -183,7 +194,7 @@ def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
             ),
             ALONE if since.blocked is None or since.storage is None else AGREEING,
         )
-    if since.cpu < IDLE_CPU_CORES:
+    if since.cpu < limits.idle_cpu_cores:
         return _Hang(
             "",
             "GPU and CPU are idle" if since.gpu is not None else "the CPU is idle",
@@ -198,9 +209,11 @@ def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
     return None
 
 
-def _communication(since: _Since, world_size: float | None) -> _Hang | None:
+def _communication(
+    since: _Since, world_size: float | None, limits: Limits
+) -> _Hang | None:
     """Return a hang in a collective; its kernel counts as busy but draws little power."""
-    is_low = since.power is not None and since.power < LOW_POWER_RATIO
+    is_low = since.power is not None and since.power < limits.low_power_ratio
     if not is_low:
         return None
     alone = world_size is not None and world_size <= 1
@@ -219,7 +232,13 @@ def _communication(since: _Since, world_size: float | None) -> _Hang | None:
 
 
 def _finding(
-    hang: _Hang, since: _Since, waited: float, limit: float, *, has_ended: bool
+    hang: _Hang,
+    since: _Since,
+    waited: float,
+    limit: float,
+    *,
+    has_ended: bool,
+    limits: Limits,
 ) -> Finding:
     when = " before the stage ended" if has_ended else ""
     restart = (
@@ -234,7 +253,7 @@ def _finding(
             f"No step for {duration(waited)}{when}, and {hang.how}: the job uses"
             f" {cores(since.cpu)}."
         ),
-        evidence=_evidence(since, waited, limit),
+        evidence=_evidence(since, waited, limit, limits),
         recommendations=(
             hang.advice,
             Recommendation(restart),
@@ -246,7 +265,9 @@ def _finding(
     )
 
 
-def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...]:
+def _evidence(
+    since: _Since, waited: float, limit: float, limits: Limits
+) -> tuple[Evidence, ...]:
     rows = (
         (
             "step_end_seconds",
@@ -261,7 +282,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
             "CPU use since, median",
             since.cpu,
             "cores",
-            IDLE_CPU_CORES,
+            limits.idle_cpu_cores,
             Side.BELOW,
         ),
         (
@@ -269,7 +290,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
             "GPU utilization since, median",
             since.gpu,
             "%",
-            IDLE_GPU_PERCENT,
+            limits.idle_gpu_percent,
             Side.BELOW,
         ),
         (
@@ -277,7 +298,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
             "GPU power since, from idle (0 %) to its limit (100 %)",
             since.power,
             "share",
-            LOW_POWER_RATIO,
+            limits.low_power_ratio,
             Side.BELOW,
         ),
         (
@@ -285,7 +306,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
             "workers blocked on storage since, median",
             since.blocked,
             "processes",
-            BLOCKED_WORKERS,
+            limits.blocked_workers,
             Side.ABOVE,
         ),
         (
@@ -293,7 +314,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
             "time stalled on storage since, median share",
             since.storage,
             "share",
-            STORAGE_PRESSURE_SHARE,
+            limits.storage_pressure_share,
             Side.ABOVE,
         ),
     )

@@ -55,7 +55,7 @@ def rule_with(check, *, span=Span.STEADY) -> Rule:
         hears_state=False,
         span=span,
         explanation="",
-        limits={},
+        limit_values=None,
     )
 
 

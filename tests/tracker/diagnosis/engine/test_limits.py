@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-import sys
+from dataclasses import replace
 
 import pytest
 
@@ -15,8 +15,7 @@ from tracker.diagnosis.engine.limits import (
     checked_limit,
     rules_under,
 )
-from tracker.diagnosis.rules import RULES, data_wait_dominates
-from tracker.diagnosis.rules.gpu_memory_is_nearly_full import FULL_SHARE
+from tracker.diagnosis.rules import RULES
 
 D1, M1 = "data-wait-dominates", "gpu-memory-is-nearly-full"
 
@@ -56,17 +55,23 @@ def test_a_limit_that_rules_share_counts_for_the_one_rule_alone():
     assert D1 not in found({D1: limits})
     assert D1 in found({D1: limits}, wait_share=0.6)
     assert D1 in found({"too-few-loader-workers": limits})
-    assert data_wait_dominates.NOTABLE_SHARE == 0.10
+    assert BY_NAME[D1].limits["notable share"] == 0.10
 
 
-def test_a_variant_is_loaded_once_and_is_in_nobodys_way():
-    settings = {D1: RuleSettings(limits={"notable share": 0.5})}
-    before = sys.modules["tracker.diagnosis.input.waiting"]
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_the_check_receives_each_changed_limit(rule):
+    received = []
 
-    first, again = rules_under(settings), rules_under(settings)
+    def record(*, limits, **_):
+        received.append(limits)
 
-    assert all(one is other for one, other in zip(first, again, strict=True))
-    assert sys.modules["tracker.diagnosis.input.waiting"] is before
+    for limit, usual in rule.limits.items():
+        settings = {rule.name: RuleSettings(limits={limit: usual * 2})}
+        (changed,) = (r for r in rules_under(settings) if r.name == rule.name)
+        replace(changed, check=record).ask({})
+
+        expected = {limit.replace(" ", "_"): usual * 2}
+        assert received.pop() == replace(rule.limit_values, **expected)
 
 
 def test_every_limit_of_every_rule_can_be_changed():
@@ -111,7 +116,7 @@ def test_a_value_that_is_no_limit_is_refused(rule, limit, value):
 
 
 def test_only_what_differs_is_kept():
-    limits = {"fewest readings": 7.0, "full share": FULL_SHARE}
+    limits = {"fewest readings": 7.0, "full share": 0.90}
 
     changed = changed_limits(BY_NAME[M1], limits)
 

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-from tracker.diagnosis.engine.finding import SAMPLED
 from tracker.diagnosis.engine.rule import Rule, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    high_share: float = 0.5
+    fewest_steps: int = 10
 
 
 def module(check, **constants) -> ModuleType:
@@ -19,10 +25,10 @@ def module(check, **constants) -> ModuleType:
 
 
 def test_a_module_says_everything_about_its_rule():
-    def check(step_seconds, *, framework=None, already_open=False):
+    def check(step_seconds, *, framework=None, already_open=False, limits=Limits()):
         return None
 
-    rule = Rule.from_module(module(check, SPAN=Span.STAGE, HIGH_SHARE=0.5))
+    rule = Rule.from_module(module(check, SPAN=Span.STAGE))
 
     assert rule.name == "something-is-wrong"
     assert rule.title == "Something is wrong"
@@ -30,13 +36,19 @@ def test_a_module_says_everything_about_its_rule():
     assert rule.may_use == ("framework",)
     assert rule.span is Span.STAGE
     assert rule.explanation == "## Detection\nFaults."
-    assert rule.limits == {"high share": 0.5}
+    assert rule.limits == {"high share": 0.5, "fewest steps": 10}
 
 
-def test_words_for_quality_are_no_limits():
-    rule = Rule.from_module(module(lambda step_seconds: None, SAMPLED=SAMPLED))
+def test_a_changed_limit_leaves_the_other_limits_and_the_original_rule():
+    rule = Rule.from_module(module(lambda *, limits=Limits(): limits))
+    changed = rule.with_limits({"high share": 0.7})
 
-    assert rule.limits == {}
+    assert changed.ask({}) == Limits(high_share=0.7)
+    assert rule.ask({}) == Limits()
+
+
+def test_a_check_without_limits_has_none():
+    assert Rule.from_module(module(lambda step_seconds: None)).limits == {}
 
 
 def test_a_rule_may_not_ask_for_what_nobody_measures():

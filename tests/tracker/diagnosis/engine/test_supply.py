@@ -33,7 +33,7 @@ def texts_in(node: ast.expr, module: ModuleType) -> Iterator[str]:
     if isinstance(node, ast.Tuple):
         for each in node.elts:
             code = compile(ast.Expression(each), module.__name__, "eval")
-            yield eval(code, {**vars(module), **LOCAL})
+            yield eval(code, {**vars(module), **LOCAL, "limits": module.Limits()})
     elif isinstance(node, ast.Name) and node.id.isupper():
         yield from getattr(module, node.id)
 
