@@ -180,7 +180,7 @@ def test_readable_runs_come_in_the_order_asked_with_what_shapes_their_points(
         assert run.name == stored.name
 
 
-def test_what_is_missing_is_said(member, runs):
+def test_a_missing_run_or_project_is_named_in_the_error(member, runs):
     actor = actor_of(member)
     place = runs[0].project.workspace.slug, runs[0].project.slug
 

@@ -45,7 +45,7 @@ def test_a_sign_in_link_expires_after_an_hour(owner):
     assert access.use_sign_in_link(secret) is None
 
 
-def test_a_sign_in_link_of_a_locked_account_signs_nobody_in(owner):
+def test_a_sign_in_link_of_a_locked_account_is_refused(owner):
     secret = access.make_sign_in_link(owner.user)
     User.objects.update(is_active=False)
 

@@ -34,7 +34,7 @@ def webhook(run, url: str, severity: str = "warning") -> Channel:
     return add_channel(run.project, "webhook", url, severity)
 
 
-def test_a_cause_is_told_once_without_its_symptoms():
+def test_a_cause_raises_one_alert_and_its_symptoms_none():
     run = live_run()
 
     for _ in range(3):
@@ -45,7 +45,7 @@ def test_a_cause_is_told_once_without_its_symptoms():
     ]
 
 
-def test_what_ended_long_ago_is_no_news():
+def test_a_run_that_ended_long_ago_raises_no_alert():
     run = measured_run()
     Stage.objects.update(ended_at=timezone.now() - timedelta(days=1))
 
@@ -54,7 +54,7 @@ def test_what_ended_long_ago_is_no_news():
     assert not Alert.objects.exists()
 
 
-def test_a_stage_that_fails_is_told():
+def test_a_failed_stage_raises_an_alert():
     run = measured_run(state=State.FAILED)
     Stage.objects.filter(run=run).update(ended_at=timezone.now(), state=State.FAILED)
 
@@ -109,7 +109,7 @@ def test_a_receiver_that_fails_is_paused_and_others_go_on():
     assert not Delivery.objects.filter(sent_at=None).exists()
 
 
-def test_what_never_arrives_is_given_up_and_may_be_sent_again(monkeypatch):
+def test_a_delivery_that_keeps_failing_is_given_up_and_can_be_retried(monkeypatch):
     monkeypatch.setattr(alerts, "MAX_ATTEMPTS", 1)
     run = live_run()
     with web_server() as receiver:

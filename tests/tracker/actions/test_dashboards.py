@@ -126,7 +126,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_of_two_who_edit_at_once_neither_overwrites_the_other(
+def test_two_users_who_edit_at_once_do_not_overwrite_each_other(
     dashboard, ada, grace, change
 ):
     seen_by_both = by(ada, dashboard)
@@ -177,7 +177,7 @@ def test_a_name_that_cannot_be_is_refused(dashboard, project, ada, name):
     assert Dashboard.objects.get(id=dashboard.id).name == "overview"
 
 
-def test_renaming_disturbs_nobody_who_edits(dashboard, ada):
+def test_renaming_does_not_conflict_with_edits(dashboard, ada):
     rename_dashboard(dashboard, "nightly")
 
     add_widget(dashboard, text_widget("x"), version=1, user_id=ada.user_id)

@@ -82,7 +82,7 @@ def listed(project, actor):
     ]
 
 
-def test_what_is_deleted_is_nowhere_but_in_the_trash(project, member, ada, thing, kind):
+def test_a_deleted_object_is_only_in_the_trash(project, member, ada, thing, kind):
     delete(thing, member)
 
     assert not type(thing).objects.exists()
@@ -165,7 +165,9 @@ def test_a_script_that_puts_a_ladder_gets_a_new_one(project, makers, member):
 
 
 @pytest.mark.parametrize("kind", ["dashboard", "report", "view"], indirect=True)
-def test_what_comes_back_needs_room(thing, kind, makers, member, monkeypatch):
+def test_restoring_beyond_the_maximum_is_refused(
+    thing, kind, makers, member, monkeypatch
+):
     monkeypatch.setattr(deletions, "MOST", {type(thing): 1})
     delete(thing, member)
     makers[kind]("in its place")
@@ -220,7 +222,7 @@ def test_a_look_at_the_trash_purges_so_many_of_each_kind(makers, member, monkeyp
     assert [purge_deleted(), purge_deleted(), purge_deleted()] == [4, 2, 0]
 
 
-def test_what_came_back_is_not_purged(makers, member):
+def test_a_restored_object_is_not_purged(makers, member):
     report = makers["report"]("nightly")
     add_comment(report, "x", user_id=member.user_id, version=1)
     delete(report, member, LONG_AGO)
@@ -247,7 +249,7 @@ def test_emptying_takes_what_whoever_does_it_can_see(project, member, ada, maker
     kept.refresh_from_db()
 
 
-def test_who_may_delete_may_restore_and_owners_delete_for_good(member, thing, kind):
+def test_members_can_restore_and_only_owners_can_delete_for_good(member, thing, kind):
     delete(thing, member)
     workspace = member.workspace
     vera, eve, owner = (

@@ -42,7 +42,7 @@ def let_a_day_pass():
     Blob.objects.update(asked_at=timezone.now() - GRACE - timedelta(hours=1))
 
 
-def test_what_nobody_refers_to_is_deleted_after_a_day(run, folder):
+def test_unreferenced_contents_are_deleted_after_a_day(run, folder):
     deliver(run, CONTENT)
 
     assert collect(seconds=5) == 0
@@ -53,7 +53,7 @@ def test_what_nobody_refers_to_is_deleted_after_a_day(run, folder):
     assert not Blob.objects.exists()
 
 
-def test_what_a_run_refers_to_stays(run, folder):
+def test_contents_of_runs_are_kept(run, folder):
     add(run, "model/best", CONTENT)
     let_a_day_pass()
 
@@ -83,7 +83,7 @@ def test_another_value_at_the_path_gives_the_space_back(run, folder):
     assert [path.read_bytes() for path in contents(folder)] == [b"newer"]
 
 
-def test_who_asks_has_it_kept_for_another_day(run, folder):
+def test_a_progress_request_keeps_the_content_for_another_day(run, folder):
     deliver(run, CONTENT)
     let_a_day_pass()
 

@@ -25,7 +25,7 @@ def test_metrics_stand_in_the_order_in_which_they_were_pinned(project):
 
 
 @pytest.mark.parametrize("path", ["", "  ", "a\0b", "\ud800", "x" * 1_025])
-def test_what_is_no_path_is_refused(project, path):
+def test_an_invalid_path_is_refused(project, path):
     with pytest.raises(InvalidInput):
         pin_metric(project, path)
 

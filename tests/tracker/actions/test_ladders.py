@@ -74,7 +74,9 @@ def test_a_ladder_that_was_deleted_does_not_come_back(project, runs, member):
         ((2,), ["decoded", "workers"]),
     ],
 )
-def test_what_lies_in_the_trash_stays_on_the_ladder(project, runs, order, expected):
+def test_a_run_in_the_trash_keeps_its_step_on_the_ladder(
+    project, runs, order, expected
+):
     rungs = [RungRequest(str(run.id), f"note of {run.name}") for run in runs]
     ladder = create_ladder(project, "faster", rungs)
     move_to_trash(runs[1])

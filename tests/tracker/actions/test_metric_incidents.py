@@ -68,7 +68,7 @@ def test_a_rule_notifies_its_owner_once_per_incident(run, member):
     assert Notification.objects.get().user_id == member.user_id
 
 
-def test_a_quiet_series_notifies_nobody(run, member):
+def test_a_series_below_the_required_duration_notifies_no_user(run, member):
     wanted = RuleRequest("train/loss", "above", "10", "100", "steps")
     create_rule(run.project, wanted, user_id=member.user_id)
     log(run, "train/loss", [11.0] * 50)

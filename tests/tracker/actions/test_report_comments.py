@@ -102,7 +102,7 @@ def test_a_comment_keeps_what_it_is_about_and_the_version(report, ada):
     assert paragraph.quote == "x" * LONGEST_QUOTE
 
 
-def test_what_nobody_could_read_yet_takes_no_comment(report, ada):
+def test_a_report_without_a_saved_version_takes_no_comments(report, ada):
     with pytest.raises(InvalidInput, match="no saved version yet"):
         add_comment(report, "x", user_id=ada.user_id, version=0)
 
@@ -146,7 +146,7 @@ def test_there_is_room_for_so_many_and_deleted_ones_count_no_longer(
     assert told(report) == [["", "It is.", "room again"]]
 
 
-def test_a_changed_comment_says_so(report, ada):
+def test_a_changed_comment_has_the_time_of_its_edit(report, ada):
     comment = say(report, ada)
 
     change_comment(comment, " Is it? ")
@@ -187,7 +187,7 @@ def test_the_last_answer_gone_leaves_the_comment(report, ada):
     assert told(report) == [["Is that so?"]]
 
 
-def test_what_was_deleted_comes_back_where_it_was(report, ada, grace):
+def test_restored_comments_return_to_their_thread(report, ada, grace):
     comment = say(report, ada, about=HEADING)
     answer = reply(comment, grace)
     delete(answer, ada)
@@ -204,7 +204,7 @@ def test_what_was_deleted_comes_back_where_it_was(report, ada, grace):
     assert told(report) == [["Is that so?", "It is."]]
 
 
-def test_what_comes_back_needs_room(report, ada, monkeypatch):
+def test_restoring_beyond_the_maximum_is_refused(report, ada, monkeypatch):
     monkeypatch.setattr(report_comments, "MAX_COMMENTS", 1)
     comment = say(report, ada)
     delete(comment, ada)
@@ -250,7 +250,7 @@ def test_the_last_answer_purged_takes_what_it_answered_along(report, ada):
     assert purge_comments() == 0
 
 
-def test_what_was_deleted_meanwhile_takes_no_answer_and_no_change(report, ada):
+def test_a_deleted_comment_takes_no_reply_and_no_change(report, ada):
     comment = say(report, ada)
     ReportComment.objects.all().delete()
 
@@ -285,9 +285,7 @@ def test_an_answer_opens_what_was_resolved(report, ada, grace):
     assert threads_of(report)[0].resolved_at is None
 
 
-def test_who_left_the_workspace_is_still_named_and_who_is_deleted_is_not(
-    report, ada, grace
-):
+def test_former_members_are_named_and_deleted_users_are_not(report, ada, grace):
     thread = say(report, grace)
     resolve_thread(thread, user_id=grace.user_id)
 

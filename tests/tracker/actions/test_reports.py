@@ -56,7 +56,7 @@ def test_a_report_begins_as_a_draft_of_who_made_it(report, ada, grace):
     assert draft_of(report, grace.user_id) is None
 
 
-def test_a_draft_is_nobody_elses(report, ada, grace):
+def test_each_user_has_their_own_draft(report, ada, grace):
     keep(report, "mine", ada)
     keep(report, "hers", grace)
 
@@ -74,7 +74,7 @@ def test_a_saved_version_is_for_everybody_and_ends_the_draft(report, ada):
     assert not ReportDraft.objects.exists()
 
 
-def test_what_is_just_as_it_was_saved_is_no_draft(report, ada):
+def test_a_draft_equal_to_the_saved_version_is_deleted(report, ada):
     save(report, "text", ada)
     keep(report, "text, changed", ada, based_on=1)
 
@@ -91,7 +91,7 @@ def test_a_draft_that_comes_after_its_text_was_saved_is_none(report, ada):
     assert not ReportDraft.objects.exists()
 
 
-def test_of_two_who_write_at_once_neither_overwrites_the_other(report, ada, grace):
+def test_two_users_who_write_at_once_do_not_overwrite_each_other(report, ada, grace):
     save(report, "first", ada)
     keep(report, "hers", grace, based_on=1)
     save(report, "mine", ada, based_on=1)

@@ -76,7 +76,7 @@ def test_a_project_has_one_default_and_everybody_sees_it(project, ada, bob):
     assert not SavedView.objects.filter(is_default=True).exists()
 
 
-def test_what_a_view_shows_can_be_replaced(project, ada):
+def test_the_state_of_a_view_can_be_replaced(project, ada):
     view = keep_view(project, ada, "one", "sort=name", is_shared=False)
 
     replace_state(view, "sort=-name")
@@ -84,7 +84,7 @@ def test_what_a_view_shows_can_be_replaced(project, ada):
     assert SavedView.objects.get().state == "sort=-name"
 
 
-def test_of_two_who_change_a_view_at_once_neither_overwrites_the_other(project, ada):
+def test_two_users_who_change_a_view_at_once_do_not_overwrite_each_other(project, ada):
     view = keep_view(project, ada, "one", "sort=name", is_shared=False)
     other = keep_view(project, ada, "other", "", is_shared=False)
     make_default(view, is_default=True)

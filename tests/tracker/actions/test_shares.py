@@ -244,7 +244,7 @@ def test_a_link_of_another_project_cannot_be_revoked(share, member, stranger, ru
 
 @pytest.mark.parametrize("kind", ["run", "ladder"])
 @pytest.mark.parametrize("of", ["", "x", "\0", "00000000-0000-0000-0000-000000000007"])
-def test_what_is_not_there_cannot_be_shared(share, kind, of):
+def test_an_absent_object_cannot_be_shared(share, kind, of):
     with pytest.raises(NotFound):
         share(kind, of)
 
@@ -264,7 +264,7 @@ def test_an_unknown_kind_cannot_be_shared(share, runs):
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, None])
-def test_who_may_not_share_any_more_takes_their_links_along(share, member, runs, role):
+def test_links_of_a_member_who_may_no_longer_share_end(share, member, runs, role):
     secret = share("run", str(runs[0].id))
 
     if role is None:
@@ -323,7 +323,7 @@ def test_only_the_digest_of_256_random_bits_is_stored(share, runs):
     ]
 
 
-def test_a_link_s_secret_is_no_token_and_signs_nobody_in(share, runs):
+def test_the_secret_of_a_link_is_neither_a_token_nor_a_sign_in_link(share, runs):
     secret = share("run", str(runs[0].id))
 
     assert authenticate(secret) is None
@@ -364,7 +364,7 @@ def test_ticks_are_kept(share, runs):
     assert not opened.actor.sees(Part.FILES)
 
 
-def test_who_has_left_is_not_taken_for_a_thing_that_is_gone(share, project, runs):
+def test_a_revoked_link_names_its_revoker_or_a_former_member(share, project, runs):
     share("run", str(runs[0].id))
     grace = make_member("grace", Role.MEMBER, workspace=project.workspace)
     revoke_link(project, browser_of(grace), ShareLink.objects.get().id)

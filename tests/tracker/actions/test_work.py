@@ -50,7 +50,7 @@ def seconds_until_due() -> float:
     return (due_at - timezone.now()).total_seconds()
 
 
-def test_what_is_asked_for_is_due(work_id):
+def test_requested_work_is_due(work_id):
     assert due_work_ids(10) == [work_id]
 
 
@@ -91,7 +91,7 @@ def test_only_one_worker_gets_it(work_id):
     assert due_work_ids(10) == []
 
 
-def test_what_is_not_due_is_not_claimed(run):
+def test_work_that_is_not_due_is_not_claimed(run):
     request_work(run.id, WorkKind.COMPACT, delay_seconds=60)
 
     assert claim_work(Work.objects.get().id) is None
@@ -124,7 +124,7 @@ def test_a_request_during_work_keeps_its_delay(run, work_id):
     assert seconds_until_due() == pytest.approx(15, abs=1)
 
 
-def test_what_a_killed_worker_had_taken_is_due_again(work_id):
+def test_work_of_a_killed_worker_is_due_again(work_id):
     first = claim_work(work_id)
     let_pass(61)
 
@@ -212,7 +212,7 @@ def test_the_timetable_takes_no_notice_of_runs_that_are_gone(run, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_workers_at_once_exactly_one_gets_it(work_id):
+def test_exactly_one_of_many_workers_claims_the_work(work_id):
     claims = []
     start = threading.Barrier(8)
 
@@ -249,7 +249,7 @@ def test_many_runs_are_asked_for_at_once(many):
     }
 
 
-def test_of_work_that_waits_already_nothing_is_written(
+def test_requesting_work_that_already_waits_writes_nothing(
     many, monkeypatch, django_assert_num_queries
 ):
     monkeypatch.setattr("tracker.actions.work.RUNS_AT_ONCE", 3)

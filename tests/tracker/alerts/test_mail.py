@@ -27,7 +27,7 @@ def test_a_mail_arrives_with_the_same_number_each_time():
     assert "Training waits for data" in first["Subject"]
 
 
-def test_a_mail_server_that_is_not_there_is_said():
+def test_an_unreachable_mail_server_is_reported():
     with pytest.raises(NotDelivered, match="rejected it"):
         send(
             "team@example.com",

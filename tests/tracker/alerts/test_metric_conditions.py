@@ -93,7 +93,7 @@ def test_no_point_in_a_finished_run_is_found_between_its_points():
     assert (gap.first_time, gap.last_time) == (11 * MINUTE, 30 * MINUTE)
 
 
-def test_what_comes_back_soon_is_the_same_period():
+def test_a_short_pause_does_not_end_a_period():
     condition = Condition("above", 10, 1, "steps")
     values = [11, 9, 11, *[9] * 10, 11]
 

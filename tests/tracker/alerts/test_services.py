@@ -26,7 +26,7 @@ def test_every_service_gets_the_title_the_summary_and_the_link(name):
     assert MESSAGE.url in text
 
 
-def test_names_of_runs_mention_nobody_and_format_nothing():
+def test_names_of_runs_are_escaped_in_messages():
     slack = json.loads(SERVICES["slack"].body(LOUD))
     discord = json.loads(SERVICES["discord"].body(LOUD))
     mattermost = json.loads(SERVICES["mattermost"].body(LOUD))

@@ -122,7 +122,7 @@ def test_runs_are_found_sorted_and_shown_with_columns(seamark, stored, project):
     assert [run["name"] for run in json.loads(wanted)["runs"]] == ["baseline"]
 
 
-def test_what_is_left_out_is_said(seamark, stored, project):
+def test_a_truncated_list_is_reported(seamark, stored, project):
     make_run(project, "other")
 
     done = seamark("ls", "runs", "--limit", "1")
@@ -165,7 +165,7 @@ def test_a_runs_attributes_are_listed(seamark, stored):
         (("export", "absent", "--to", "out"), 1, "no run 'absent'"),
     ],
 )
-def test_what_cannot_be_found_is_said(seamark, project, words, code, said):
+def test_a_failed_lookup_is_reported_in_one_line(seamark, project, words, code, said):
     done = seamark(*words)
 
     assert (done.returncode, done.stdout) == (code, "")
@@ -173,7 +173,7 @@ def test_what_cannot_be_found_is_said(seamark, project, words, code, said):
     assert done.stderr.count("\n") == 1
 
 
-def test_a_token_that_may_not_read_is_told_what_would(seamark, project):
+def test_a_token_without_read_scope_is_pointed_to_seamark_login(seamark, project):
     done = seamark("ls", scope=Scope.LOG)
 
     assert done.returncode == 1
@@ -325,7 +325,7 @@ def test_a_file_that_has_not_arrived_is_named_and_exported_later(
     assert (folder / "files/model/last.pt").read_bytes() == b"late"
 
 
-def test_what_is_there_and_unchanged_is_passed_over(seamark, stored, tmp_path):
+def test_unchanged_exports_are_skipped(seamark, stored, tmp_path):
     words = ("export", "--where", "", "--to", "out", "--json")
     first = json.loads(seamark(*words).stdout)["runs"]
     points = exported(tmp_path / "out", stored) / "points.csv"
@@ -586,7 +586,7 @@ def test_a_run_whose_points_break_off_keeps_no_other_from_being_exported(
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
-def test_what_is_the_same_with_every_run_is_said_once(
+def test_an_error_common_to_all_runs_is_printed_once(
     here, stored, monkeypatch, capsys, is_gone
 ):
     make_run(stored.project, "other")

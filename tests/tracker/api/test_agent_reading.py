@@ -226,14 +226,14 @@ def test_a_long_series_keeps_its_extremes(project):
         ),
     ],
 )
-def test_what_cannot_be_read_is_said(ask, code, words):
+def test_a_failed_read_raises_with_a_code(ask, code, words):
     with pytest.raises(agent.CannotRead, match=words) as refused:
         ask()
 
     assert refused.value.code == code
 
 
-def test_a_token_that_may_not_read_is_told_so(project, monkeypatch):
+def test_a_token_without_read_scope_is_not_allowed(project, monkeypatch):
     member = project.workspace.members.get()
     monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "write", Scope.LOG))
 
@@ -243,14 +243,14 @@ def test_a_token_that_may_not_read_is_told_so(project, monkeypatch):
     assert refused.value.code == "not_allowed"
 
 
-def test_without_a_server_it_is_said_what_to_set(monkeypatch):
+def test_a_missing_server_url_names_the_settings(monkeypatch):
     monkeypatch.delenv("SEAMARK_URL")
 
     with pytest.raises(agent.InvalidSetting, match="SEAMARK_TOKEN"):
         agent.runs()
 
 
-def test_a_server_that_is_away_is_said_to_be(monkeypatch):
+def test_an_unreachable_server_raises_no_answer(monkeypatch):
     monkeypatch.setenv("SEAMARK_URL", "http://127.0.0.1:9")
 
     with pytest.raises(agent.CannotRead) as refused:
@@ -456,7 +456,7 @@ def test_a_series_of_no_records_makes_a_table_with_its_columns(stored):
     assert list(frame.columns) == ["step", "time", "value"]
 
 
-def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path):
+def test_logged_values_are_read_back_unchanged(project, monkeypatch, tmp_path):
     member = project.workspace.members.get()
     monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "both", Scope.MANAGE))
     monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / "spool"))
@@ -491,7 +491,7 @@ def test_integers_stay_what_they_are_where_other_runs_have_none(stored, project)
     assert table["seed"].to_pylist() == [1234567890123456789, None]
 
 
-def test_what_was_logged_as_name_does_not_take_the_place_of_the_runs_name(stored):
+def test_a_logged_path_called_name_does_not_replace_the_name_of_the_run(stored):
     write_values(stored, {"name": "ResNet", "state": 7})
 
     found = agent.runs(columns=["name", "state", "params/lr"])
@@ -554,7 +554,7 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_a_series_that_does_not_exist_is_told_with_those_called_alike(stored, read):
+def test_the_error_for_an_absent_series_lists_similar_names(stored, read):
     run = agent.open_run("baseline")
 
     for path, words in {
@@ -567,7 +567,7 @@ def test_a_series_that_does_not_exist_is_told_with_those_called_alike(stored, re
         assert refused.value.code == "not_found"
 
 
-def test_a_curve_that_does_not_exist_is_told_with_those_called_alike(stored):
+def test_the_error_for_an_absent_curve_lists_similar_names(stored):
     with pytest.raises(agent.CannotRead, match="there are: train/loss"):
         agent.open_run("baseline").series("train/los")
 

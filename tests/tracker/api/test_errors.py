@@ -45,7 +45,7 @@ def test_out_of_order_says_what_is_expected():
     assert body_of(response)["expected"] == 7
 
 
-def test_a_caller_without_a_token_is_told_how_to_send_one():
+def test_a_request_without_a_token_gets_a_bearer_challenge():
     assert answered(NotAuthenticated())["WWW-Authenticate"] == "Bearer"
 
 
@@ -86,7 +86,7 @@ def test_a_database_that_is_away_is_no_fault_of_the_caller(error):
         ("int_parsing", "path is not valid: Input should be an integer."),
     ],
 )
-def test_what_is_wrong_with_a_parameter_is_said_in_words(kind, message):
+def test_an_invalid_parameter_has_a_readable_message(kind, message):
     found = {
         "type": kind,
         "loc": ("query", "path"),
@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_parameter_is_said_in_words(kind, message):
     assert body_of(response) == {"code": "invalid_input", "message": message}
 
 
-def test_what_nobody_meant_to_raise_is_not_answered():
+def test_an_unexpected_exception_is_not_translated():
     assert answered(ZeroDivisionError()) is None
 
 
@@ -113,7 +113,7 @@ def test_what_nobody_meant_to_raise_is_not_answered():
         (500, "internal_error"),
     ],
 )
-def test_what_django_answers_by_itself_has_the_one_shape(status, code):
+def test_errors_of_django_itself_have_the_common_shape(status, code):
     page = HttpResponse("<h1>Secret traceback</h1>", status=status)
     page["Allow"] = "GET"
     middleware = ApiErrors(lambda _: page)

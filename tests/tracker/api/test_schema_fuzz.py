@@ -268,7 +268,7 @@ def role(request, people):
 
 @some.parametrize()
 @one_fixture_for_all_examples
-def test_everybody_gets_what_is_described_for_them(case, role):
+def test_each_role_gets_the_described_responses(case, role):
     role_name, headers, addresses = role
     TRIED["requests"] += 1
 
@@ -279,7 +279,7 @@ def test_everybody_gets_what_is_described_for_them(case, role):
         assert response.status_code >= 400 or case.path in WRITTEN_BY_VIEWERS
 
 
-def test_what_answers_lead_to_is_as_described(full):
+def test_linked_responses_match_the_schema(full):
     followed = set()
 
     class Links(everything.as_state_machine()):

@@ -57,7 +57,7 @@ def test_any_bytes_are_read_or_refused(body):
     ],
 )
 @pytest.mark.django_db
-def test_what_is_ambiguous_is_refused_with_the_reason(
+def test_ambiguous_json_is_refused_with_the_reason(
     client_with, member, run, body, reason
 ):
     response = client_with(member, "manage").generic(

@@ -118,7 +118,7 @@ def test_every_answer_is_as_described(path, reader, run):
         pytest.param("/api/v1/..%5cme", id="backslash"),
     ],
 )
-def test_what_is_not_there_is_refused_with_the_one_shape(client, address):
+def test_absent_addresses_answer_with_the_common_error_shape(client, address):
     response = client.get(address)
 
     assert response.status_code == 404

@@ -24,7 +24,7 @@ def widget(**changes) -> Widget:
     return Widget(**{"id": new_id(), "kind": "chart", **changes})
 
 
-def test_what_is_stored_is_read_back():
+def test_a_stored_board_is_read_back_unchanged():
     board = Board(
         run_set=RunSet(query="state = finished", order="-path:train/loss", first=3),
         widgets=(
@@ -69,7 +69,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("board", BROKEN.values(), ids=BROKEN)
-def test_what_breaks_a_bound_is_refused(board):
+def test_a_board_beyond_its_bounds_is_refused(board):
     with pytest.raises(InvalidInput):
         stored(board)
 

@@ -23,7 +23,7 @@ FROZEN = Frozen(
 )
 
 
-def test_what_is_stored_is_read_back():
+def test_a_stored_frozen_board_is_read_back_unchanged():
     assert frozen_from(plain(FROZEN)) == FROZEN
 
 
@@ -34,6 +34,6 @@ def test_a_widget_has_the_runs_it_had_and_any_other_none():
 
 
 @pytest.mark.parametrize("stored", [{}, [], {**plain(FROZEN), "runs": {"a": ["x"]}}])
-def test_what_cannot_be_read_is_refused(stored):
+def test_an_invalid_frozen_board_is_refused(stored):
     with pytest.raises(InvalidInput):
         frozen_from(stored)

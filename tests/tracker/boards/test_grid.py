@@ -45,7 +45,7 @@ def test_nothing_lies_over_another_and_nothing_hangs_in_the_air(wanted, moved):
 
 
 @given(some.lists(places, max_size=12))
-def test_what_stands_well_stays_where_it_is(wanted):
+def test_settled_widgets_do_not_move(wanted):
     once = settled(widgets_at(*wanted))
 
     assert settled(once) == once
@@ -61,7 +61,7 @@ def test_the_one_that_was_moved_gets_its_place():
     }
 
 
-def test_what_is_removed_leaves_no_gap():
+def test_widgets_move_up_into_gaps():
     below = widgets_at(Place(0, 4, 6, 4))
 
     assert places_of(settled(below)) == {0: Place(0, 0, 6, 4)}

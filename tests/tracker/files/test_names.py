@@ -26,7 +26,7 @@ def test_a_header_has_one_line_of_ascii(name):
     assert header.count('"') == 2
 
 
-def test_twins_are_told_apart():
+def test_equal_names_are_made_distinct():
     distinct = Distinct()
     names = [distinct.add(name) for name in ("a", "A", "a/b", "a", "x/a", "x/a/y", "x")]
 

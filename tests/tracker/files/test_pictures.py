@@ -57,7 +57,7 @@ def test_its_size_is_read(head, media_type):
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_what_others_write_is_read_too(kind):
+def test_pictures_written_by_pillow_are_read(kind):
     pil = pytest.importorskip("PIL.Image")
     file = io.BytesIO()
     pil.new("RGB", (31, 17)).save(file, kind)
@@ -70,7 +70,7 @@ def test_what_others_write_is_read_too(kind):
 @pytest.mark.parametrize(
     "head", [png(50_000, 50_000), png(0, 10), png(2**31, 1), jpeg(65_000, 65_000)]
 )
-def test_what_would_fill_a_browsers_memory_is_not_shown(head):
+def test_pictures_with_too_many_pixels_are_not_shown(head):
     assert not read_picture(head).may_be_shown
 
 

@@ -43,7 +43,7 @@ def is_admitted(admission, sender):
         return False
 
 
-def test_everybody_is_let_in_while_compaction_keeps_up():
+def test_all_clients_are_admitted_while_compaction_keeps_up():
     admission = admission_in(World(BEHIND_POINTS))
     admission.note("heavy", 10**9)
 
@@ -67,7 +67,7 @@ def test_a_sender_alone_waits_too():
     assert not is_admitted(admission, "only")
 
 
-def test_far_behind_everybody_waits_and_is_told_for_how_long():
+def test_far_behind_all_clients_get_a_retry_time():
     admission = admission_in(World(FAR_BEHIND_POINTS + 1))
 
     with pytest.raises(Busy) as refusal, admission.admitted("new"):
@@ -77,7 +77,7 @@ def test_far_behind_everybody_waits_and_is_told_for_how_long():
     assert least <= refusal.value.retry_after_seconds <= most
 
 
-def test_who_has_waited_is_let_in_again():
+def test_a_client_that_has_waited_is_admitted_again():
     world = World(BEHIND_POINTS + 1)
     admission = admission_in(world)
     admission.note("heavy", 1_000)
@@ -170,7 +170,7 @@ def test_as_many_are_let_in_as_half_of_the_threads_can_do_while_the_flood_lasts(
     assert share == pytest.approx(UNDISTURBED / 16, rel=0.15)
 
 
-def test_what_the_threads_can_do_is_let_in_even_after_a_stall():
+def test_the_capacity_of_the_threads_is_admitted_after_a_stall():
     world = World()
     admission = admission_in(world)
     admission.note("flood", 10**12)

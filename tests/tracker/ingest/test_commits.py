@@ -66,7 +66,7 @@ def test_those_who_wait_share_one_commit(group):
     assert set(Workspace.objects.values_list("slug", flat=True)) == set(slugs)
 
 
-def test_whoever_comes_while_others_write_shares_their_commit(group, monkeypatch):
+def test_jobs_that_arrive_during_a_commit_share_the_next_one(group, monkeypatch):
     commits_made = []
     commit = DatabaseWrapper._commit
     monkeypatch.setattr(
@@ -153,7 +153,7 @@ def test_each_who_waits_is_woken_and_the_turn_is_passed_on(group, monkeypatch):
     assert not group._is_somebody_at_work
 
 
-def test_what_is_to_be_done_after_a_commit_is_done_after_it(group):
+def test_on_commit_callbacks_run_after_the_commit(group):
     seen = []
 
     def count():
@@ -171,7 +171,7 @@ def test_what_is_to_be_done_after_a_commit_is_done_after_it(group):
 
 
 @pytest.mark.parametrize("is_given_the_turn", [False, True])
-def test_whoever_is_ended_while_waiting_keeps_nobody_waiting(
+def test_a_thread_killed_while_waiting_passes_its_turn_on(
     group, is_given_the_turn, monkeypatch
 ):
     group._is_somebody_at_work = True
@@ -192,7 +192,7 @@ def test_whoever_is_ended_while_waiting_keeps_nobody_waiting(
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_whoever_is_ended_while_writing_for_others_lets_them_know(group, place):
+def test_a_thread_killed_while_writing_wakes_the_waiting_threads(group, place):
     def ended():
         raise KeyboardInterrupt
 

@@ -92,7 +92,7 @@ def test_one_whose_place_was_taken_does_not_decide_again(process):
     assert process.run.state == State.FINISHED
 
 
-def test_nobody_is_called_for_one_that_speaks_again(process):
+def test_a_process_that_logs_again_raises_no_alert(process):
     seen = Stage.objects.get()
     gone(process)
     crashed = Stage.objects.get()
@@ -182,7 +182,7 @@ def test_that_it_fell_silent_is_put_right(process):
     assert process.run.ended_at == from_microseconds(END)
 
 
-def test_who_knows_less_than_it_said_says_nothing_new(process):
+def test_an_exit_report_with_older_records_changes_nothing(process):
     assert gone(process, after=1).stored == 2
 
     assert process.run.state == State.RUNNING
@@ -212,7 +212,7 @@ def test_it_runs_again_once_it_says_anything(process, payloads):
     assert process.run.state == State.FINISHED
 
 
-def test_what_is_sent_again_brings_it_not_back(process):
+def test_resent_records_do_not_reopen_the_run(process):
     gone(process)
     process.next_number -= 1
 
@@ -240,7 +240,7 @@ def test_frames_that_are_missing_are_asked_for(process):
     assert process.run.state == State.RUNNING
 
 
-def test_of_a_spool_that_is_unknown_nothing_is_asked_for(process):
+def test_an_unknown_spool_is_not_found(process):
     with pytest.raises(NotFound):
         note_gone(process.actor, uuid4(), after=2, time=END)
 
@@ -254,14 +254,14 @@ def test_a_run_in_the_trash_stays_as_it_is(process):
     assert Run.objects.get().state == State.RUNNING
 
 
-def test_no_stranger_says_so(process, stranger):
+def test_a_stranger_cannot_report_an_exit(process, stranger):
     with pytest.raises(NotFound):
         note_gone(actor_of(stranger), process.spool_id, after=2, time=END)
 
     assert process.run.state == State.RUNNING
 
 
-def test_nobody_says_so_who_may_only_look(process, member):
+def test_a_viewer_cannot_report_an_exit(process, member):
     viewer = make_member("vera", Role.VIEWER, workspace=member.workspace)
     with pytest.raises(NotFound):
         note_gone(actor_of(viewer), process.spool_id, after=2, time=END)

@@ -37,7 +37,7 @@ def test_frames_that_are_stored_are_skipped():
     assert len(judged.refusals) == 1
 
 
-def test_what_is_wholly_stored_becomes_a_heartbeat():
+def test_a_fully_stored_batch_becomes_a_heartbeat():
     judged = judge(batch_of([set_message("a", 1)], [{"t": "?"}]), known(last_number=9))
 
     assert judged.is_heartbeat
@@ -118,7 +118,7 @@ def test_new_paths_beyond_the_limit_are_refused_and_old_ones_written(monkeypatch
     assert len(judged.refusals) == 2
 
 
-def test_of_a_message_of_many_paths_only_those_of_another_kind_are_refused():
+def test_only_paths_of_another_kind_are_refused_in_a_message():
     message = {**points_message("a", [1.0]), "paths": ["a", "b"]}
     message["values"] = message["values"] * 2
 

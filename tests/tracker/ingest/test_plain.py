@@ -134,7 +134,7 @@ def test_a_run_in_the_trash_is_not_written_to(process):
     assert process.spool.last_number == 2
 
 
-def test_who_may_no_longer_write_is_refused(process):
+def test_a_member_who_may_no_longer_write_is_refused(process):
     Member.objects.update(role=Role.VIEWER)
 
     # The agent has to open the run again, which is refused.

@@ -81,7 +81,7 @@ def test_halves_of_a_character_do_not_make_one_together():
     ],
     ids=range(12),
 )
-def test_what_is_no_histogram_is_refused_alone(value):
+def test_only_invalid_histograms_of_a_message_are_refused(value):
     message = records_message("h", [even(0, 1, 3), value], kind="histogram")
 
     content = read(message)

@@ -90,7 +90,9 @@ def test_a_body_full_of_them_is_not_read_to_its_end():
 
 @pytest.mark.django_db
 @pytest.mark.database
-def test_what_a_run_has_no_room_for_is_refused_and_the_rest_stored(process, few):
+def test_rewinds_beyond_the_maximum_of_a_run_are_refused_and_the_rest_stored(
+    process, few
+):
     first = process.send([rewind("abc"), rewind("xyz"), rewind("de")])
     second = process.send([rewind("f"), set_message("lr", 0.1)])
 
@@ -121,7 +123,7 @@ def test_many_are_stored_whatever_a_statement_takes(process):
 
 @pytest.mark.django_db
 @pytest.mark.database
-def test_what_changes_nothing_makes_room_for_what_does(process, few_of_a_series):
+def test_rewinds_without_effect_make_room_for_others(process, few_of_a_series):
     for number in range(20):
         receipt = process.send([rewind("ab", START + number)])
         assert not receipt.refused
@@ -143,9 +145,7 @@ def test_few_are_all_kept_so_that_a_wrong_one_can_be_deleted(process, few_of_a_s
 
 @pytest.mark.django_db
 @pytest.mark.database
-def test_of_a_series_that_was_logged_again_too_often_more_is_refused(
-    process, few_of_a_series
-):
+def test_rewinds_beyond_the_maximum_of_a_series_are_refused(process, few_of_a_series):
     stairs(process, 3)
     receipt = process.send([rewind("ba", START + 9, step=9.0), set_message("lr", 0.1)])
 

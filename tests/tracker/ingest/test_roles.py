@@ -82,7 +82,7 @@ def test_a_closed_project_sounds_like_one_that_is_not_there(member):
     assert str(closed.value) == str(absent.value).replace("sacred", "secret")
 
 
-def test_who_makes_a_closed_project_is_in_it(member):
+def test_the_creator_of_a_closed_project_is_its_admin(member):
     workspace = member.workspace
     workspace.projects_are_open = False
     workspace.save()

@@ -555,7 +555,7 @@ def test_many_processes_open_one_run_at_once():
     assert len(read_points(run, "x/0").values) == 12
 
 
-def test_a_crash_that_is_told_late_ends_the_run_when_it_happened(process):
+def test_a_crash_reported_late_ends_the_run_at_the_time_of_the_crash(process):
     process.send([points_message("a", [1.0])])
     Spool.objects.update(last_seen_at=timezone.now() - timedelta(hours=1))
     mark_silent()

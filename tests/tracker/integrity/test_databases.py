@@ -76,14 +76,14 @@ def test_space_that_does_not_come_back_is_noted(free, is_incremental, code):
     assert codes(found) == ({code: Severity.NOTE} if code else {})
 
 
-def test_what_sqlite_says_of_itself_is_told():
+def test_results_of_the_sqlite_check_are_reported():
     assert codes(check_problems("quick_check", ["ok"])) == {}
     found = list(check_problems("quick_check", ["row 1 missing from index x"] * 99))
     assert len(found) == MANY_ROWS
     assert "row 1 missing from index x" in found[0].what
 
 
-def test_rows_that_refer_to_nothing_are_told():
+def test_rows_with_broken_references_are_reported():
     rows = [("tracker_spool", number, "tracker_run", 0) for number in range(30)]
 
     found = list(foreign_key_problems(rows))

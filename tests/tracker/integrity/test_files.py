@@ -59,7 +59,7 @@ def test_a_link_is_not_followed(content, tmp_path):
     assert codes() == ["file-unreadable"]
 
 
-def test_what_has_no_row_is_counted(content):
+def test_files_without_a_row_are_counted(content):
     stray = content.with_name("ab" + "0" * 62)
     stray.write_bytes(b"")
     assert codes() == []

@@ -26,7 +26,7 @@ def problems(run):
     return list(RunWalk(run, Seen()).problems())
 
 
-def test_nothing_is_said_of_records_that_are_right(run):
+def test_correct_records_are_not_reported(run):
     seen = Seen()
 
     assert list(RunWalk(run, seen).problems()) == []
@@ -61,7 +61,7 @@ def test_rows_that_contradict_their_records_are_named(run, change, code):
     assert code in {problem.code for problem in problems(run)}
 
 
-def test_a_series_that_says_something_else_is_named(run):
+def test_a_wrong_count_of_records_is_reported(run):
     Attribute.objects.filter(path="logs/stdout").update(count=7)
 
     (problem,) = problems(run)

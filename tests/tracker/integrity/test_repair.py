@@ -55,7 +55,7 @@ def repair_all(run):
 
 
 @pytest.mark.parametrize("path", ["loss", "alone"])
-def test_makes_a_summary_anew_as_it_was(run, path):
+def test_rebuilds_a_summary_as_it_was(run, path):
     before = state_of(path)
     Attribute.objects.filter(path=path).update(
         count=F("count") + 1, total=5.0, minimum=None, last_step=-1, number=7.0
@@ -67,7 +67,7 @@ def test_makes_a_summary_anew_as_it_was(run, path):
     assert problems_of(run) == []
 
 
-def test_a_summary_made_anew_goes_on_to_grow(run):
+def test_a_rebuilt_summary_continues_to_grow(run):
     Attribute.objects.filter(path="loss").update(count=1)
     repair_all(run)
 
@@ -77,7 +77,7 @@ def test_a_summary_made_anew_goes_on_to_grow(run):
     assert problems_of(run) == []
 
 
-def test_counts_the_chunks_of_ticks_anew(run):
+def test_recounts_the_chunks_of_ticks(run):
     SeriesTicks.objects.update(chunk_count=9)
 
     assert set(repair_all(run)) == {True}
@@ -107,7 +107,7 @@ def test_sets_a_damaged_entry_aside_and_keeps_it(run):
     assert (entry.is_damaged, bytes(entry.data)) == (True, before)
 
 
-def test_what_is_damaged_is_neither_repaired_nor_removed(run):
+def test_damaged_points_are_neither_repaired_nor_removed(run):
     chunk = chunks_of(run, "loss")[0]
     damage(chunk)
     damage(SeriesTicks.objects.get(id=chunks_of(run, "alone")[0].ticks_id))
@@ -120,7 +120,7 @@ def test_what_is_damaged_is_neither_repaired_nor_removed(run):
 
 
 @pytest.mark.parametrize("place", range(2))
-def test_makes_the_drawing_buckets_of_a_chunk_anew(run, place):
+def test_rebuilds_the_drawing_buckets_of_a_chunk(run, place):
     chunk = chunks_of(run, "loss")[place]
     before = bytes(chunk.overview), line_of(run)
     damage(chunk, "overview")
@@ -140,7 +140,7 @@ def test_makes_the_drawing_buckets_of_a_chunk_anew(run, place):
         {"checksum": 7},
     ],
 )
-def test_makes_the_row_of_a_chunk_anew(run, changes):
+def test_rebuilds_the_row_of_a_chunk(run, changes):
     chunk = chunks_of(run, "loss")[0]
     before = row_of(chunk), line_of(run)
     SeriesChunk.objects.filter(id=chunk.id).update(**changes)
@@ -152,7 +152,7 @@ def test_makes_the_row_of_a_chunk_anew(run, changes):
     assert problems_of(run) == []
 
 
-def test_makes_a_summary_anew_from_what_damaged_rows_should_say(run):
+def test_rebuilds_a_summary_from_rows_after_their_repair(run):
     before = state_of("loss")
     SeriesChunk.objects.filter(id=chunks_of(run, "loss")[0].id).update(maximum=1e6)
     Attribute.objects.filter(path="loss").update(count=7)
@@ -163,7 +163,7 @@ def test_makes_a_summary_anew_from_what_damaged_rows_should_say(run):
     assert problems_of(run) == []
 
 
-def test_makes_no_row_anew_from_points_that_are_damaged(run):
+def test_rebuilds_no_row_from_damaged_points(run):
     chunk = chunks_of(run, "loss")[0]
     SeriesChunk.objects.filter(id=chunk.id).update(maximum=1e6)
     late = Problem(
@@ -176,7 +176,7 @@ def test_makes_no_row_anew_from_points_that_are_damaged(run):
     assert SeriesChunk.objects.get(id=chunk.id).maximum == 1e6
 
 
-def test_makes_the_drawing_buckets_of_ticks_anew(run):
+def test_rebuilds_the_drawing_buckets_of_ticks(run):
     ticks = ticks_of(run, "loss")
     before = bytes(ticks.overview), line_of(run)
     damage(ticks, "overview")

@@ -161,7 +161,7 @@ def test_numbers_that_drift_are_no_history():
     assert told(finding(run)) == ["opened"]
 
 
-def test_what_a_reader_would_call_a_change_is_history():
+def test_a_change_of_severity_is_added_to_the_history():
     run = live_run(wait_share=0.15, count=1_000)
     diagnose_run(run.id)
 
@@ -252,7 +252,7 @@ def test_live_runs_are_those_heard_of_lately(live_runs):
     assert runs_to_diagnose() == [first.id]
 
 
-def test_of_many_live_runs_those_come_next_that_waited_longest(live_runs, monkeypatch):
+def test_the_live_runs_that_waited_longest_are_diagnosed_next(live_runs, monkeypatch):
     first, second, third = live_runs
     diagnose_run(second.id)
     diagnose_run(third.id)

@@ -40,7 +40,7 @@ def command(**options) -> str:
     return out.getvalue()
 
 
-def test_asks_the_rules_anew_and_twice_is_once(run):
+def test_diagnosing_again_twice_gives_the_same_findings(run):
     Finding.objects.all().delete()
 
     assert done() == [Done.DIAGNOSED]
@@ -67,7 +67,7 @@ def test_other_limits_are_other_rules(run):
     assert not Finding.objects.get(rule=D1).is_open
 
 
-def test_what_was_never_diagnosed_counts_as_older(run):
+def test_a_run_without_a_diagnosis_counts_as_outdated(run):
     Diagnosis.objects.all().delete()
 
     assert done(only_outdated=True) == [Done.DIAGNOSED]

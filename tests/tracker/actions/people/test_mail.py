@@ -73,7 +73,7 @@ def test_without_a_mail_server_nothing_is_written(settings):
     assert not Mail.objects.exists()
 
 
-def test_what_was_sent_is_deleted_a_day_later_and_what_waits_is_not():
+def test_sent_mails_are_deleted_after_a_day_and_queued_mails_are_kept():
     queue_mail("ada@example.com", "greeting", {"name": "Ada"})
     queue_mail("bo@example.com", "greeting", {"name": "Bo"})
     Mail.objects.filter(to="bo@example.com").update(due_at=None)

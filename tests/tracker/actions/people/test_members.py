@@ -121,7 +121,7 @@ def test_an_account_with_another_workspace_stays_active(bob, audit, stranger):
     assert bob.browser.get("/w/ada-workspace/vision/").status_code != 200
 
 
-def test_what_a_removed_member_owns_goes_to_the_heir(member, bob, audit):
+def test_objects_of_a_removed_member_go_to_the_successor(member, bob, audit):
     remove(bob, audit, successor=member)
 
     assert not Member.objects.filter(id=bob.id).exists()

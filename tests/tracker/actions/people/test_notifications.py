@@ -78,7 +78,7 @@ def test_an_incident_notifies_once(member, project):
     assert Notification.objects.count() == 1
 
 
-def test_who_may_not_read_the_project_is_not_notified(member, project, stranger):
+def test_users_who_cannot_read_the_project_are_not_notified(member, project, stranger):
     guest = make_member("gil", Role.GUEST, workspace=member.workspace)
     viewer = make_member("vera", Role.VIEWER, workspace=member.workspace)
     ids = [each.user_id for each in (member, stranger, guest, viewer)]
@@ -104,7 +104,7 @@ def test_a_failure_notifies_who_started_the_run_and_who_follows_it():
     assert notified == {run.made_by_id, vera.user_id}
 
 
-def test_who_unfollowed_their_own_run_is_left_alone():
+def test_a_user_who_unfollowed_their_run_is_not_notified():
     run = measured_run(state=State.RUNNING)
     Follow.objects.create(user=run.made_by, project=run.project, run=run, is_on=False)
 

@@ -123,7 +123,7 @@ def test_the_nearest_of_very_many_points_is_found_exactly(member):
         assert found[0] == expected
 
 
-def test_what_was_deleted_comes_back_for_a_while(run, ada):
+def test_a_deleted_annotation_can_be_restored_for_some_hours(run, ada):
     kept, late, soon = (annotate(run, PATH, 0, text, ada) for text in "abc")
     deleted_at = timezone.now() - timedelta(hours=UNDO_HOURS, minutes=1)
     delete_annotation(late, user_id=ada.user_id, now=deleted_at)
@@ -139,7 +139,7 @@ def test_what_was_deleted_comes_back_for_a_while(run, ada):
     assert kept.deleted_at is None
 
 
-def test_what_comes_back_needs_room(run, ada, monkeypatch):
+def test_restoring_beyond_the_maximum_is_refused(run, ada, monkeypatch):
     monkeypatch.setattr(annotations, "MAX_OF_A_RUN", 1)
     gone = annotate(run, PATH, 0, "a", ada)
     delete_annotation(gone, user_id=ada.user_id)

@@ -89,7 +89,7 @@ def test_tags_alone_are_kept_whatever_the_run_has_for_a_description(run):
     assert told(run)[1] == ("new",)
 
 
-def test_what_no_database_can_hold_is_left_out(run):
+def test_characters_that_databases_reject_are_removed(run):
     describe(run, "a\0b\ud800c")
 
     assert told(run)[0] == "abc"
@@ -112,7 +112,7 @@ def test_where_one_is_refused_nothing_is_stored(run, text, tags):
     assert told(run) == ("", ())
 
 
-def test_what_the_run_keeps_there_already_is_not_lost(run):
+def test_other_values_at_these_paths_are_not_overwritten(run):
     write_series(run, "description", [1.0, 2.0])
     hold_text_as_tags(run)
 

@@ -144,7 +144,7 @@ def test_doing_it_twice_is_doing_it_once(project):
     assert (again.is_done, again.rows) == (True, 0)
 
 
-def test_what_is_not_marked_is_not_deleted(project):
+def test_a_run_that_is_only_in_the_trash_is_not_purged(project):
     run = make_run(project, "kept", State.FINISHED)
     fill(run)
     before = rows_of(run)
@@ -333,7 +333,7 @@ def test_a_ladder_opens_without_any_rung(project, ladder):
     assert not Rung.objects.exists()
 
 
-def test_a_process_that_still_logs_makes_the_run_anew(project):
+def test_a_process_that_logs_after_the_purge_creates_the_run_again(project):
     process = Process(project, "again")
     process.open()
     process.send([points_message("loss", [1.0, 2.0])])

@@ -115,7 +115,7 @@ def test_two_workers_delete_one_run(run):
     assert not Work.objects.filter(run_id=run.id).exists()
 
 
-def test_a_process_that_logs_all_the_while_is_refused_and_then_begins_anew(
+def test_a_process_that_logs_during_the_purge_is_refused_and_then_starts_over(
     project, run
 ):
     process = Process(project, "late")

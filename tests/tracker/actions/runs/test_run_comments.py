@@ -51,7 +51,7 @@ def test_a_comment_notifies_followers_once_and_never_its_author(run, member, ver
     assert followers_of(run) == {member.user_id, vera.user_id}
 
 
-def test_who_is_mentioned_gets_one_notification_a_mention(run, member, vera):
+def test_a_mentioned_user_gets_one_notification_per_comment(run, member, vera):
     add_comment(run, "@ada, @Ada and @vera: look.", user_id=vera.user_id)
 
     assert notified() == [("ada", "mention")]
@@ -116,7 +116,7 @@ def test_a_deleted_comment_keeps_its_place_while_it_has_answers(run, member):
     assert threads_of(run)[0].first.text == "Why?"
 
 
-def test_what_was_deleted_long_ago_is_purged(run, member):
+def test_comments_are_purged_after_the_undo_period(run, member):
     thread = add_comment(run, "Why?", user_id=member.user_id)
     answer = add_reply(thread, "Because.", user_id=member.user_id)
     later = timezone.now() + timedelta(hours=UNDO_HOURS + 1)

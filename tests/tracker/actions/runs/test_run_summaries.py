@@ -91,7 +91,7 @@ def test_a_diagnosis_says_what_its_ledgers_and_findings_do(project):
     assert is_summary_current(run.id)
 
 
-def test_a_dismissed_finding_is_nobodys_main_one_until_it_is_back(project, member):
+def test_a_dismissed_finding_is_not_the_main_one_until_it_is_restored(project, member):
     run = make_run(project)
     add_finding(run, "Small", severity="notice")
     add_finding(run, "Large", severity="critical")
@@ -159,7 +159,7 @@ def test_gathering_takes_as_many_statements_for_many_runs(project):
     assert all(map(is_summary_current, runs))
 
 
-def test_what_says_something_else_is_named_and_made_right(project):
+def test_a_wrong_summary_is_reported_and_repaired(project):
     run = make_sample_run(project)
     RunSummary.objects.filter(run=run).update(finding="Nothing", stages=7, gpu=3.0)
 

@@ -202,7 +202,7 @@ def test_a_stage_that_ended_wants_a_last_diagnosis(member):
     assert not has_unjudged_stage(process.run.id)
 
 
-def test_nobody_is_silent_before_being_watched_for_as_long(run):
+def test_a_process_is_marked_silent_only_after_watching_for_as_long(run):
     now = timezone.now()
     Spool.objects.update(last_seen_at=now - timedelta(hours=1))
 
@@ -240,7 +240,7 @@ def test_another_rank_does_not_make_up_for_one_that_broke(run):
     assert settled(run).state == State.CRASHED
 
 
-def test_a_process_whose_clock_is_ahead_replaces_nobody_not_even_itself(run):
+def test_a_process_whose_clock_is_ahead_does_not_replace_itself(run):
     Spool.objects.update(state=State.CRASHED, ended_at=STARTED - MINUTE)
 
     assert settled(run).state == State.CRASHED
@@ -272,7 +272,7 @@ def test_helpers_that_fell_silent_leave_it_to_others(run, states, expected):
     assert settled(run).state == expected
 
 
-def test_a_helper_that_failed_has_said_so(run):
+def test_a_failed_helper_process_fails_the_run(run):
     Spool.objects.update(state=State.FINISHED, ended_at=STARTED + 2 * MINUTE)
     add_process(run, "train", State.FAILED, end=STARTED + MINUTE, is_helper=True)
 

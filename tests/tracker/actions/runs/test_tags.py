@@ -46,7 +46,7 @@ def test_says_which_runs_changed_so_that_it_can_be_undone(project):
     assert (tags(one), tags(two)) == (["x"], [])
 
 
-def test_what_a_script_logs_afterwards_comes_on_top(project):
+def test_tags_logged_by_the_script_are_added_to_the_users_tags(project):
     run = make_run(project)
     change_tags(project, [run.id], add=["mine"])
 
@@ -72,7 +72,7 @@ def test_a_run_that_holds_something_else_there_stays_as_it_is(project):
     assert Attribute.objects.get(run=run, path="tags").text == "a text"
 
 
-def test_where_no_run_can_have_a_tag_that_is_said(project):
+def test_tagging_a_run_with_another_value_at_the_path_is_refused(project):
     run = make_run(project)
     hold_text_as_tags(run)
 

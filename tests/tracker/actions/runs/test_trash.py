@@ -170,7 +170,7 @@ def test_deletes_what_has_lain_in_the_trash_for_long_enough(project, run):
     assert Work.objects.get(run=run, kind=WorkKind.PURGE).due_at is not None
 
 
-def test_what_is_being_deleted_is_nowhere_and_never_comes_back(member, project, run):
+def test_a_run_under_deletion_cannot_be_found_or_restored(member, project, run):
     move_to_trash(run)
     delete_for_good(run)
 
@@ -242,7 +242,7 @@ def test_the_timetable_moves_deletes_and_asks(project, run, monkeypatch):
     assert len(given) == 2
 
 
-def test_the_trash_is_told_in_pages_the_newest_first(project):
+def test_the_trash_is_listed_in_pages_newest_first(project):
     runs = [make_run(project, f"run {n}", State.FAILED) for n in range(3)]
     for number, run in enumerate(runs):
         move_to_trash(run, now=NOW - number * DAY)

@@ -41,7 +41,7 @@ def test_lists_values_and_series_by_path(get, run):
     assert "count" in attributes["train/loss"]
 
 
-def test_who_wrote_a_text_at_the_same_time_is_listed(get, run):
+def test_concurrent_writers_of_a_text_are_listed(get, run):
     for rank in (0, 1):
         process = Process(run.project, run.name, rank=rank)
         process.open()
@@ -98,7 +98,7 @@ def test_a_page_holds_no_more_than_was_asked_for_and_leads_to_the_next(pages, ru
     ]
 
 
-def test_nobody_gets_more_than_a_thousand_without_asking_for_them(get, run):
+def test_the_default_page_has_a_thousand_attributes(get, run):
     write_values(run, {f"m/{number:04}": number for number in range(1_001)})
 
     answer = get().json()
@@ -128,7 +128,7 @@ def test_long_texts_are_whole_and_leave_room_for_fewer(pages, run, monkeypatch):
     "query",
     [{"limit": 0}, {"limit": 10_001}, {"cursor": "a\0"}, {"cursor": "x" * 1_025}],
 )
-def test_a_page_that_nobody_can_ask_for_is_refused(get, query):
+def test_an_invalid_page_is_refused(get, query):
     response = get(**query)
 
     assert response.status_code == 400
@@ -188,7 +188,7 @@ def test_a_page_that_lost_its_rows_leaves_the_file_whole(get, run, monkeypatch):
     assert [row["path"] for row in answer["attributes"]] == ["params/lr"]
 
 
-def test_of_long_texts_no_more_are_measured_than_a_page_may_hold(run, monkeypatch):
+def test_long_texts_are_measured_only_up_to_the_size_of_a_page(run, monkeypatch):
     monkeypatch.setattr("tracker.queries.run.attributes.MAX_CHARACTERS", 1_000)
     monkeypatch.setattr("tracker.queries.run.attributes.MEASURED_FIRST", 2)
     write_values(run, {f"params/{number:02}": "x" * 600 for number in range(40)})

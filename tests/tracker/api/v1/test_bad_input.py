@@ -272,7 +272,7 @@ def test_twins_in_other_normal_forms_are_two_projects(writer, reader):
 
 
 @pytest.mark.parametrize("text", [b"a\0b", MARK], ids=["NUL", "lone surrogate"])
-def test_what_no_database_can_hold_is_refused_message_by_message(writer, text):
+def test_messages_with_invalid_characters_are_refused_one_by_one(writer, text):
     messages = [
         points_message(text.decode(), [1.0]),
         set_message(text.decode(), 1),

@@ -60,7 +60,7 @@ def test_an_empty_body_asks_how_much_is_there(writer):
     assert send(writer).json() == {"received": 7_000, "is_stored": True}
 
 
-def test_a_part_that_does_not_follow_is_told_where_to_go_on(writer):
+def test_a_part_at_another_offset_gets_the_expected_offset(writer):
     send(writer, CONTENT[:10])
 
     for offset in (0, 5, 11):
@@ -79,7 +79,7 @@ def test_a_wrong_digest_is_refused_and_forgotten(writer, folder):
     assert send(writer, CONTENT).json()["is_stored"]
 
 
-def test_what_came_before_the_server_was_restarted_is_checked_too(writer, folder):
+def test_parts_received_before_a_restart_are_part_of_the_checksum(writer, folder):
     send(writer, CONTENT[:3_000])
     [partial] = folder.glob("arriving/*")
     partial.write_bytes(b"x" + CONTENT[1:3_000])
@@ -109,7 +109,7 @@ def test_an_empty_content_is_one_too(writer, folder):
     assert stored(folder)[0].read_bytes() == b""
 
 
-def test_what_another_workspace_holds_is_not_to_be_learnt(
+def test_contents_of_another_workspace_are_not_disclosed(
     writer, client_with, stranger, folder
 ):
     send(writer, CONTENT)

@@ -109,7 +109,7 @@ def test_a_path_that_holds_something_else_stays_what_it_is(run):
         {"path": ""},
     ],
 )
-def test_what_is_no_file_is_refused(run, change):
+def test_an_invalid_file_message_is_refused(run, change):
     from tests.builders import Process
 
     process = Process(run.project, run.name)
@@ -208,7 +208,7 @@ def test_all_below_a_prefix_come_as_one_archive(get, run):
     assert all(".." not in name.split("/") for name in names)
 
 
-def test_what_belongs_to_others_does_not_exist(strange_reader, run):
+def test_files_of_another_workspace_are_not_found(strange_reader, run):
     add(run, "model/best", b"abc")
 
     for what in ("", "/content?path=model/best", "/archive"):

@@ -33,7 +33,7 @@ def test_missing_frames_are_answered_with_the_number_expected(writer, run):
     assert response.json()["error"]["expected"] == 2
 
 
-def test_of_a_spool_that_is_not_there_is_nothing_to_be_said(writer):
+def test_an_absent_spool_is_not_found(writer):
     assert report_gone(writer, uuid4()).status_code == 404
 
 
@@ -41,14 +41,16 @@ def test_of_a_spool_that_is_not_there_is_nothing_to_be_said(writer):
     ("after", "time"),
     [("", 0), (0, 0), (-1, 0), ("many", 0), (2**63, 0), (1, ""), (1, -1), (1, 10**18)],
 )
-def test_what_cannot_be_is_refused(writer, run, after, time):
+def test_an_invalid_exit_report_is_refused(writer, run, after, time):
     response = report_gone(writer, run.spools.get().id, after, time)
 
     assert response.status_code == 400
     assert response.json()["error"]["code"] == "invalid_input"
 
 
-def test_only_a_token_that_may_write_says_so(api, reader, client_with, stranger, run):
+def test_reporting_an_exit_needs_a_token_with_log_scope(
+    api, reader, client_with, stranger, run
+):
     spool_id = run.spools.get().id
 
     assert report_gone(api("smk_nobody"), spool_id).status_code == 401

@@ -83,7 +83,7 @@ class Logging:
 @pytest.mark.parametrize("axis", ["step", "relative"])
 @one_fixture_for_all_examples
 @given(st.lists(changes, min_size=1, max_size=6))
-def test_what_is_put_together_is_what_a_first_answer_is(
+def test_incremental_responses_add_up_to_a_full_response(
     ask, project, kind, axis, script
 ):
     logging = Logging(make_run(project, f"run-{next(names)}"))

@@ -66,7 +66,7 @@ def test_names_no_process_that_may_still_be_starting(client, monkeypatch):
     assert client.get("/readyz").json()["missing"] == []
 
 
-def test_says_when_nobody_does_the_background_work(client, run):
+def test_reports_background_work_that_is_behind(client, run):
     write(run, [points_message("x", [1.0])])
     assert client.get("/readyz").json()["background_work"] == "on time"
     JournalEntry.objects.update(received_at=timezone.now() - timedelta(minutes=5))

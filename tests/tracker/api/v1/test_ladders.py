@@ -92,7 +92,7 @@ def test_reads_a_ladder_with_its_figures_and_verdicts(reader, project):
     assert (baseline["quality"], baseline["gpu_count"]) == (0.95, 0)
 
 
-def test_what_is_not_known_is_null(reader, project, run):
+def test_unknown_values_are_null(reader, project, run):
     ladder = create_ladder(project, "faster", [RungRequest("baseline")])
 
     shown = reader.get(f"/api/v1/ladders/{ladder.id}").json()

@@ -44,7 +44,7 @@ def test_a_rule_is_created_changed_paused_and_deleted(manager):
         {"path": "a", "condition": "above", "limit": 1, "duration": -1},
     ],
 )
-def test_what_cannot_work_is_refused(manager, wanted):
+def test_an_invalid_rule_is_refused(manager, wanted):
     assert send(manager, "post", RULES, **wanted).status_code == 400
     assert not MetricRule.objects.exists()
 

@@ -104,7 +104,7 @@ def test_no_format_hides_a_spike(lines, run, kind):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_what_is_no_finite_number_survives(lines, run, kind):
+def test_values_that_are_not_finite_are_kept(lines, run, kind):
     values = [math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.7e308, 0.1]
     write(run, "loss", values)
 
@@ -195,7 +195,7 @@ def write_many(run, count):
 
 
 @pytest.mark.parametrize("kind", ["json", "binary"])
-def test_what_an_answer_says_that_is_held_can_always_be_sent_back(get, run, kind):
+def test_the_cursor_of_a_response_is_always_accepted(get, run, kind):
     count = endpoint.MAX_HELD + 16
     write_many(run, count)
     # With so few buckets, more series would fit in one response.
@@ -268,7 +268,7 @@ def test_the_count_of_statements_does_not_grow(get, project):
     assert len(of_all) == len(of_one)
 
 
-def test_what_is_held_is_not_even_read(get, run):
+def test_a_matching_etag_reads_no_series(get, run):
     write(run, "loss", [1.0])
     etag = get(run)["ETag"]
 
@@ -428,7 +428,7 @@ def test_only_what_is_new_is_sent(lines, get, run, other, kind):
 
 
 @pytest.mark.parametrize("since", ["", "what?", "AAAA", "A" * 44, "ä"])
-def test_who_says_what_was_never_said_gets_all(get, run, since):
+def test_an_unknown_cursor_gets_all_points(get, run, since):
     write(run, "loss", noise(10))
 
     [line] = get(run, since=since).json()["series"]

@@ -130,12 +130,12 @@ def test_a_log_is_downloaded_as_text(get, run):
     ],
     ids=str,
 )
-def test_what_is_not_understood_is_refused(get, query):
+def test_an_invalid_query_is_refused(get, query):
     assert get(**query).status_code == 400
 
 
 @pytest.mark.parametrize("place", ["", "/text"])
-def test_what_holds_no_records_is_not_found(get, run, place):
+def test_a_path_without_records_is_not_found(get, run, place):
     write_series(run, "loss", [1.0])
 
     assert get(place, path="loss").status_code == 404

@@ -57,7 +57,7 @@ def test_only_the_author_changes_a_text(client_with, manager, address, bob):
     assert changed["edited_at"] is not None
 
 
-def test_what_is_no_comment_is_refused(client_with, member, manager, address):
+def test_an_invalid_comment_is_refused(client_with, member, manager, address):
     for wanted in ({}, {"text": " "}, {"text": "a\0"}):
         assert send(manager, "post", address, **wanted).status_code == 400
     for wanted in ({"answer_to": 7}, {"answer_to": 10**30}, {"rule": "none"}):

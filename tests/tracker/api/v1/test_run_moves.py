@@ -67,7 +67,7 @@ def test_runs_move_only_where_the_caller_may_write(client_with, member, ended):
     assert Run.objects.get(id=ended.id).project.slug == "vision"
 
 
-def test_what_is_no_list_of_runs_is_refused(manager, member, project):
+def test_an_invalid_list_of_runs_is_refused(manager, member, project):
     make_project(member, "speech")
 
     for wanted in ({"to": "speech"}, {"runs": ["x"], "to": "speech"}, {"runs": []}):

@@ -121,7 +121,7 @@ def test_one_run_says_whose_it_is_and_what_is_not_summed_up(reader, run):
     assert after["waiting_points"] == 0
 
 
-def test_what_cannot_be_summed_up_is_not_waited_for(reader, run):
+def test_damaged_entries_do_not_count_as_waiting_points(reader, run):
     write_series(run, "loss", [1.0])
     JournalEntry.objects.filter(run_id=run.id).update(is_damaged=True)
 
@@ -259,7 +259,7 @@ def make_some(project, numbers):
         write(run, [*values, {"t": "tags", "add": ["good"], "remove": []}])
 
 
-def test_who_joined_a_finished_run_is_listed(reader, project, member):
+def test_processes_that_reopened_a_finished_run_are_listed(reader, project, member):
     run = make_run(project, "first", "finished")
     assert reader.get(f"/api/v1/runs/{run.id}").json()["reopenings"] == []
     process = Process(project, "first", actor=actor_of(member), time=START + 60)

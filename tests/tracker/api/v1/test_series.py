@@ -28,7 +28,7 @@ def test_returns_the_points_of_each_series(get, run):
     assert loss["mean"] == loss["minimum"] == loss["maximum"]
 
 
-def test_what_json_lacks_is_named(get, run):
+def test_nan_and_infinities_are_strings_in_json(get, run):
     write_series(run, "loss", [math.nan, math.inf, -math.inf, 1.0])
 
     [line] = get(path="loss").json()["series"]

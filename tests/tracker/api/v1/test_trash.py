@@ -151,7 +151,7 @@ def test_editors_trash_but_owners_delete_and_decide(
     assert full.delete(address).status_code == 200
 
 
-def test_who_may_only_read_changes_nothing(viewer, reader, full, address, run):
+def test_a_reader_cannot_change_the_trash(viewer, reader, full, address, run):
     for client in (viewer, reader):
         for verb in ("trash", "pin", "unpin"):
             assert client.post(f"{address}/{verb}").status_code == 403
@@ -162,7 +162,7 @@ def test_who_may_only_read_changes_nothing(viewer, reader, full, address, run):
     assert Run.objects.in_trash().filter(id=run.id).exists()
 
 
-def test_who_may_only_read_sees_the_trash(viewer, reader, project_address):
+def test_a_reader_sees_the_trash(viewer, reader, project_address):
     for client in (viewer, reader):
         assert client.get(f"{project_address}/trash").status_code == 200
 

@@ -135,7 +135,7 @@ def test_a_service_account_gets_a_key_and_is_deleted(manager, client, member):
         (ACCOUNTS, {"name": "a", "projects": []}),
     ],
 )
-def test_what_cannot_be_made_is_refused(manager, address, wanted):
+def test_an_invalid_key_request_is_refused(manager, address, wanted):
     before = Token.objects.count()
 
     assert send(manager, "post", address, **wanted).status_code == 400

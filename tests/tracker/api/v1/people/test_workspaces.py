@@ -83,7 +83,9 @@ def test_a_member_sees_the_closed_project_that_they_made(client_with, member):
         ("post", "/api/v1/workspaces", {"name": " "}),
     ],
 )
-def test_what_cannot_be_is_refused(manager, method, address, wanted):
+def test_an_invalid_change_is_refused_without_an_audit_entry(
+    manager, method, address, wanted
+):
     assert send(manager, method, address, **wanted).status_code == 400
     assert not AuditEntry.objects.exists()
 
