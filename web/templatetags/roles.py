@@ -19,7 +19,7 @@ SENTENCES = {
     "owner": gettext_lazy("Owners can do everything, and add owners."),
     "admin": gettext_lazy("Admins manage members, projects and API keys."),
     "member": gettext_lazy("Members log runs, and edit runs, reports and dashboards."),
-    "viewer": gettext_lazy("Viewers can read, but not change anything."),
+    "viewer": gettext_lazy("Viewers read and comment."),
     "guest": gettext_lazy("Guests see only the projects they were added to."),
 }
 IN_PROJECT = {

@@ -25,14 +25,18 @@ def first_run_context(
     offered.
     """
     slug = project or ANY_PROJECT
+    writable = [
+        each
+        for each in memberships(actor)
+        if each.role not in READERS and workspace in ("", each.slug)
+    ]
     return {
+        "may_log": bool(writable),
+        # Scripts of the user who runs `up` find the server without a setting.
+        "is_local": settings.IS_SQLITE,
         "snippet": first_run(slug),
         "elsewhere": start_elsewhere(settings.PUBLIC_URL, secret),
-        "memberships": [
-            each
-            for each in memberships(actor)
-            if each.role not in READERS and workspace in ("", each.slug)
-        ],
+        "memberships": writable,
         "secret": secret,
         "first_project": slug,
         "key_days": KEY_DAYS,

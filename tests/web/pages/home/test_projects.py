@@ -60,11 +60,31 @@ def test_the_project_with_the_newest_activity_comes_first(member, client_of):
     assert names == ["busy", "quiet"]
 
 
-def test_without_projects_says_how_to_log_the_first_run(member, client_of):
+def test_without_projects_says_how_to_log_the_first_run(member, client_of, settings):
+    settings.IS_SQLITE = True
+
     html = page(client_of(member))
 
     assert "import agent" in html
     assert "python3 manage.py demo" in html
+
+
+def test_a_team_server_first_shows_how_to_connect(member, client_of, settings):
+    settings.IS_SQLITE = False
+
+    html = page(client_of(member))
+
+    assert html.index("export SEAMARK_URL") < html.index("import agent")
+    # Both are true only for the user who started the server.
+    assert "need no setting" not in html
+    assert "python3 manage.py demo" not in html
+
+
+def test_viewers_are_not_told_to_log(client_of):
+    html = page(client_of(make_member("vic", role="viewer")))
+
+    assert "Nothing has been logged yet" in html
+    assert "import agent" not in html
 
 
 def test_workspaces_are_named_once_there_are_several(member, client_of):
