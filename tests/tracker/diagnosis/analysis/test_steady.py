@@ -10,6 +10,7 @@ from tracker.diagnosis.engine.measurements import Measurements, clean
 
 def test_level_steps_lose_only_the_least_warm_up():
     assert warm_up_steps(np.full(1000, 0.1)) == (10, True)
+    assert warm_up_steps(np.full(1000, 0.1), fewest=25) == (25, True)
 
 
 def test_warm_up_ends_where_three_blocks_agree():

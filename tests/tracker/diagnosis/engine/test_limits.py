@@ -5,7 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.tracker.diagnosis.stages import loading_by_itself, rules_of
+from tests.tracker.diagnosis.stages import (
+    examples,
+    loading_by_itself,
+    loading_in_workers,
+    rules_of,
+)
 from tracker.diagnosis.engine.diagnosis import diagnose
 from tracker.diagnosis.engine.limits import (
     BY_NAME,
@@ -72,6 +77,46 @@ def test_the_check_receives_each_changed_limit(rule):
 
         expected = {limit.replace(" ", "_"): usual * 2}
         assert received.pop() == replace(rule.limit_values, **expected)
+
+
+@pytest.mark.parametrize(
+    ("rule", "limit", "value"),
+    [
+        (D1, "notable share", 0.99),
+        (D1, "release share", 0.99),
+        ("too-few-loader-workers", "notable share", 0.99),
+        ("loader-workers-only-wait", "notable share", 0.99),
+        ("loader-workers-only-wait", "waiting cores", 0.001),
+        ("loader-workers-only-wait", "spare", 0.01),
+        ("one-loader-worker-is-slow", "notable share", 0.99),
+        ("remote-storage-is-the-limit", "notable share", 0.99),
+        ("gpu-differs-from-its-peers", "busy gpu percent", 101.0),
+        ("gpu-is-unused-while-others-work", "unused percent", 0.0),
+        ("gpus-are-loaded-unequally", "unused percent", 101.0),
+        ("host-memory-keeps-growing", "blocks", 10**9),
+        ("faster-but-worse", "beyond noise", 1e9),
+        ("faster-but-worse", "notable share", 1e3),
+        ("faster-but-worse", "fewest values", 10**6),
+    ],
+)
+def test_a_changed_limit_reaches_the_analysis_that_rules_share(rule, limit, value):
+    alarm = examples(BY_NAME[rule], "ALARMS")[0]
+    changed = BY_NAME[rule].with_limits({limit: value})
+
+    assert diagnose(alarm, rules=[BY_NAME[rule]]).findings
+    assert not diagnose(alarm, rules=[changed]).findings
+
+
+def test_more_spare_suggests_more_workers():
+    rule = BY_NAME["too-few-loader-workers"]
+    stage = loading_in_workers(2, cores=32.0)
+
+    suggested = [
+        diagnose(stage, rules=[chosen]).findings[0].finding.recommendations[0].suggested
+        for chosen in (rule, rule.with_limits({"spare": 3.0}))
+    ]
+
+    assert suggested == ["6 workers", "15 workers"]
 
 
 def test_every_limit_of_every_rule_can_be_changed():
