@@ -59,3 +59,21 @@ def test_a_page_asks_for_it_alone(client):
 
     sheets = re.findall(r'rel="stylesheet" href="[^"]+/css/([^"]+)"', page)
     assert sheets == ["all.css", "components/print.css"]
+
+
+def test_pages_have_two_widths():
+    """Content does not jump when a user goes from one page to the next."""
+    folder = Path(finders.find(FOLDER))
+    templates = folder.parents[2] / "templates"
+    sheets = "\n".join(path.read_text() for path in folder.rglob("*.css"))
+    pages = "\n".join(path.read_text() for path in templates.rglob("*.html"))
+    names = set(" ".join(re.findall(r'class="(page [\w -]*)', pages)).split())
+
+    widths = {
+        width
+        for name in {"page", *names}
+        for width in re.findall(
+            rf"^  \.{name} {{[^}}]*max-width: ([^;}} ]+)", sheets, re.M
+        )
+    }
+    assert widths == {"1680px", "760px", "none"}

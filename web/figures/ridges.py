@@ -105,11 +105,14 @@ def _ridges(
         percent = round(PALEST + (STRONGEST - PALEST) * number / last)
         # The axis is reversed, so that the newest histogram is at the bottom.
         y = place - np.concatenate([[0.0], counts * scale, [0.0]])
+        label = _label(place, axis)
         traces.append(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": _label(place, axis),
+                "name": label,
+                # Pages replace it by the time in the user's zone.
+                **({"meta": place} if axis == TIME else {}),
                 "x": compact(x),
                 # Not float32: large steps need all digits.
                 "y": y.tolist(),
@@ -119,7 +122,8 @@ def _ridges(
                 "fillcolor": f"color-mix(in srgb, {colour} {percent}%,"
                 " var(--color-surface))",
                 "hoveron": "points",
-                "hovertemplate": f"{_label(place, axis)}<br>{gettext(HOVER)}"
+                "hovertemplate": f"{'%{meta}' if axis == TIME else label}"
+                f"<br>{gettext(HOVER)}"
                 "<extra></extra>",
                 "showlegend": False,
             }

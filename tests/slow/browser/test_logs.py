@@ -15,6 +15,7 @@ from tests.builders import (
 )
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import address_now
+from tracker.models import Run, State
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -93,6 +94,19 @@ def test_who_has_scrolled_up_stays_there(visit, ada, run):
     )
     page.get_by_role("button", name="Follow", exact=True).click()
     expect(page.get_by_text("the newest")).to_be_in_viewport()
+
+
+def test_the_log_of_a_finished_run_is_not_followed(visit, ada, run):
+    log(run, lines(100))
+    page = open_log(visit, ada, run)
+    follow = page.get_by_role("button", name="Follow", exact=True)
+    expect(follow).to_be_visible()
+
+    Run.objects.filter(id=run.id).update(state=State.FINISHED)
+    page.reload()
+
+    expect(page.get_by_text("line 99", exact=True)).to_be_in_viewport()
+    expect(follow).to_be_hidden()
 
 
 def test_text_is_found_and_gone_through_by_keyboard(visit, ada, run):

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.builders import START, make_project, make_run, points_message, write
+import agent
+from tests.builders import (
+    SECOND,
+    START,
+    make_project,
+    make_run,
+    points_message,
+    records_message,
+    write,
+)
 from tests.slow.browser.conftest import address_now, open_account_menu, wait_until
 from tests.slow.browser.test_chart_page import BOX, point_at
 from tests.slow.browser.test_run_page import DRAWN, drag, is_figure, query_of
@@ -89,6 +98,24 @@ def test_hardware_stages_and_text_name_the_zone(visit, ada, page, zone):
     rows = page.locator(DRAWN).first
     expect(rows.locator(".xtitle")).to_have_text(f"time ({zone})")
     expect(rows.locator(".xtick text").first).to_contain_text(HOURS[zone])
+
+
+@in_zone("Asia/Calcutta")
+def test_ridges_show_the_time_in_the_zone(visit, ada, page):
+    run = make_run(make_project(ada), state="finished")
+    values = [agent.Histogram(np.arange(9.0), bins=3).encoded() for _ in range(4)]
+    times = [START + minute * 60 * SECOND for minute in range(4)]
+    write(run, [records_message("grads", values, kind="histogram", times=times)])
+    settle(run)
+    visit(f"/runs/{run.id}/charts?axis=time&ridges=1", ada)
+    chart = page.locator(DRAWN).first
+
+    expect(chart.locator(".ytitle")).to_have_text("time (Asia/Calcutta)")
+    expect(chart.locator(".ytick text").first).to_contain_text("17:29")
+    names = chart.locator(".js-plotly-plot").evaluate(
+        "plot => plot.data.map(({ meta }) => meta)"
+    )
+    assert names[0] == "2 Jan 2026, 17:30:00 GMT+5:30"
 
 
 @in_zone("Asia/Calcutta")

@@ -35,6 +35,15 @@ def test_a_ridge_rises_from_its_step_in_proportion_to_its_counts():
     assert first["hovertemplate"].startswith("step 100<br>")
 
 
+def test_ridges_over_time_hold_their_time_for_the_browser_to_format():
+    figure = figure_of(ONE, x=[1_767_355_200_000], axis="time")
+
+    [ridge] = figure["data"]
+    assert ridge["meta"] == 1_767_355_200_000
+    assert ridge["hovertemplate"].startswith("%{meta}<br>")
+    assert ridge["name"] == "2026-01-02 12:00:00 UTC"
+
+
 def test_the_newest_is_in_front_at_the_bottom_and_the_strongest():
     figure = figure_of(ONE, ONE, ONE, x=[30, 10, 20])
 

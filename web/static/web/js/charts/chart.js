@@ -28,7 +28,7 @@ import { errorOf } from "./refusal.js"
 import { RowsHover } from "./rows_hover.js"
 import { settleBefore, settleLater, settled } from "./idle_redraw.js"
 import { sketched } from "./sketch.js"
-import { fitTicks, isTime, withTimeAxis } from "./time_axis.js"
+import { fitTicks, isTime, isTimeDown, withTimeAxis, withTimeDown } from "./time_axis.js"
 import { gettext } from "../core/texts.js"
 
 const REFRESH_MS = 5_000
@@ -200,7 +200,8 @@ class Chart {
   }
 
   async paint(plotly) {
-    const { data, layout } = themed(this.figure)
+    const coloured = themed(this.figure)
+    const { data, layout } = isTimeDown(this.figure) ? withTimeDown(coloured, this.plot.clientHeight) : coloured
     this.keepView(layout)
     if (this.isLive) withRoom(layout, this.figure, this.pace)
     // Clears the error message that replaced the chart.

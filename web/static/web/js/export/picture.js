@@ -8,7 +8,7 @@ import { nameLines, namesOf } from "../charts/legend.js"
 import { fileNameOf, titleOf } from "../chart_page/chart_names.js"
 import { loadPlotly } from "../charts/plotly.js"
 import { saveHtml } from "./chart_files.js"
-import { isTime, withTimeAxis } from "../charts/time_axis.js"
+import { isTime, isTimeDown, withTimeAxis, withTimeDown } from "../charts/time_axis.js"
 
 const MIN_WIDTH = 900
 const MIN_HEIGHT = 480
@@ -74,8 +74,9 @@ function sizeOf({ figure, plot }, format) {
   }
 }
 
-function pictured(chart, { width }) {
-  const { data, layout: own } = themed(chart.figure)
+function pictured(chart, { width, height }) {
+  const coloured = themed(chart.figure)
+  const { data, layout: own } = isTimeDown(chart.figure) ? withTimeDown(coloured, height) : coloured
   const layout = isTime(chart.figure) ? withTimeAxis({ data, layout: own }, width) : own
   const title = titleOf(chart.element)
   // The title may already name the lines.

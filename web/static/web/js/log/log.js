@@ -80,6 +80,11 @@ class Log {
     }
   }
 
+  // data-live reflects the end and the restart of the run.
+  get isLive() {
+    return this.root.dataset.live === "true"
+  }
+
   // Rendering
 
   resize() {
@@ -247,9 +252,8 @@ class Log {
     const wait = silent > SILENT_POLLS ? SILENT_POLL_MS : POLL_MS
     await new Promise((resume) => setTimeout(resume, wait))
     if (!this.root.isConnected) return
-    // data-live reflects the end and the restart of the run.
-    const isLive = this.root.dataset.live === "true"
-    this.poll(isLive && (await this.fetchNew()) ? 0 : silent + 1)
+    this.part("follow").hidden = !this.isLive
+    this.poll(this.isLive && (await this.fetchNew()) ? 0 : silent + 1)
   }
 
   async fetchNew() {
