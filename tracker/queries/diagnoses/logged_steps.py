@@ -10,26 +10,26 @@ from tracker.diagnosis.engine.measurements import Steps
 from tracker.models import Attribute, Kind, Stage
 from tracker.queries.diagnoses.losses import LOSS
 from tracker.queries.run.namespaces import MONITORING
-from tracker.queries.series.series import read_and_take
-from tracker.series.points import Points
+from tracker.queries.series.thinned import read_longest
 
 # Their points are not made by a training loop.
 OTHER_KINDS = {PhaseKind.EVALUATE, *OF_SERVICES}
 MAX_PATHS = 100
 # Series of one loop mostly have the same steps.
 MAX_SERIES = 3
+# Each n-th point of a longer series is read.
+MAX_POINTS = 262_144
 
 
 def read_logged_steps(stage: Stage) -> tuple[Steps, int]:
     """Return the intervals between the points of a series, and their length in steps.
 
     Losses come first, and then the series with the most points. Series of evaluations,
-    requests and other stages do not count, nor those with several writers.
+    requests and other stages do not count, nor those with several writers. Of a long
+    series, each n-th point is read, so its intervals are longer.
     """
-    found: list[Points] = []
-    read_and_take(stage.run, _paths(stage), lambda _, points: found.append(points))
-    longest = max(found, key=len, default=Points.empty())
-    return steps_of_log(longest.steps, longest.times)
+    points = read_longest(stage.run, _paths(stage), most=MAX_POINTS)
+    return steps_of_log(points.steps, points.times)
 
 
 def _paths(stage: Stage) -> list[str]:

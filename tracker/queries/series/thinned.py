@@ -86,6 +86,42 @@ def read_common_steps(
     return _in_order(_read([run], paths, way))
 
 
+def read_longest(run: Run, paths: Sequence[str], *, most: int) -> Points:
+    """Read the series with the most points, thinned to each n-th point if it is long.
+
+    Regular steps stay regular.
+    """
+    series_ids = series_ids_of({run.id}, paths)
+    ids = [series_ids[run.id, path] for path in paths if (run.id, path) in series_ids]
+    paths_by_id = {series_id: path for (_, path), series_id in series_ids.items()}
+    replaced = read_replaced([run], paths)
+
+    def read(tails: Tails, summaries: dict[int, Summaries]) -> Points:
+        tail = tails.points_of(ids)
+        counts = _counts(summaries, tail)
+        longest = max(ids, key=lambda series_id: counts[series_id], default=None)
+        if longest is None:
+            return Points.empty()
+        stride, position = stride_of(counts[longest], most), 0
+        kept = []
+        for part in _parts(run, summaries.get(longest), tail[longest]):
+            points = without(part, replaced.get((run.id, paths_by_id[longest])))
+            # Copied, because a view would keep all points of the part.
+            kept.append(points[-position % stride :: stride].copy())
+            position += len(points)
+        return concatenate(kept).sorted_by_step()
+
+    return consistently({run.id}, ids, read)
+
+
+def _parts(run: Run, found: Summaries | None, tail: Points) -> Iterator[Points]:
+    """Yield the chunks of one series, few at a time, and then its points in the journal."""
+    for some in _portions({0: found} if found else {}):
+        chunks = read_chunks({run.id}, [chunk_id for _, chunk_id in some])
+        yield from (chunks[chunk_id] for _, chunk_id in some if chunk_id in chunks)
+    yield tail.sorted_by_step()
+
+
 def _of_readings(whole_after: int | None) -> Thin:
     return Thinner(whole_after=whole_after).thin
 
@@ -142,14 +178,21 @@ def _read(
 def _strides(
     summaries: Mapping[int, Summaries], tail: Mapping[int, Points], way: Way
 ) -> dict[int, int]:
-    counts = {series_id: len(points) for series_id, points in tail.items()}
-    for series_id, found in summaries.items():
-        counts[series_id] += int(found.buckets.count.sum())
+    counts = _counts(summaries, tail)
     if way.is_of_all:
         return dict.fromkeys(counts, stride_of(sum(counts.values()), way.most))
     return {
         series_id: stride_of(count, way.most) for series_id, count in counts.items()
     }
+
+
+def _counts(
+    summaries: Mapping[int, Summaries], tail: Mapping[int, Points]
+) -> dict[int, int]:
+    counts = {series_id: len(points) for series_id, points in tail.items()}
+    for series_id, found in summaries.items():
+        counts[series_id] += int(found.buckets.count.sum())
+    return counts
 
 
 def _portions(

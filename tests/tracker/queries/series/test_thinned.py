@@ -6,7 +6,12 @@ import pytest
 from tests.builders import SECOND, START, make_project, make_run, write_series
 from tests.tracker.series.examples import noise
 from tracker.queries.series import thinned
-from tracker.queries.series.thinned import read_common_steps, read_curves, read_thinned
+from tracker.queries.series.thinned import (
+    read_common_steps,
+    read_curves,
+    read_longest,
+    read_thinned,
+)
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -127,3 +132,22 @@ def test_of_many_steps_the_same_ones_are_read_of_each_rank(run, monkeypatch):
     assert first.steps.tolist() == second.steps.tolist()
     assert 400 <= len(first) <= 700
     assert first.steps[-60:].tolist() == list(range(9_940, 10_000))
+
+
+@pytest.mark.parametrize("compacted", [0, 1, 2])
+def test_every_nth_point_is_read_across_chunks_and_journal(run, compacted):
+    for part in range(2):
+        steps = np.arange(part * 10_000, (part + 1) * 10_000)
+        times = START + steps * SECOND
+        write_series(run, LONG, np.sin(steps), steps=steps, times=times)
+        if part < compacted:
+            compact_run(run.id)
+
+    write_series(run, SHORT, [1.0])
+
+    found = read_longest(run, [SHORT, LONG, "no/such"], most=3_000)
+    whole = read_longest(run, [LONG], most=20_000)
+
+    assert found.steps.tolist() == list(range(0, 20_000, 7))
+    assert len(whole) == 20_000
+    assert not len(read_longest(run, ["no/such"], most=10))
