@@ -22,9 +22,6 @@ SHARE = "share"
 SHARE_SMOOTHING = Smoothing(0.9)
 MAX_ROWS = 3
 NOTHING_TO_DRAW = gettext_noop("No chart: this evidence has no time series.")
-STEPS_ARE_LOGGED = gettext_noop(
-    "No chart: step times are the intervals between logged points."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +58,18 @@ class ShareLine:
 
 
 def evidence_rows(
-    signals: Sequence[EvidenceSignal], *, share_limit: float | None = None
+    signals: Sequence[EvidenceSignal],
+    *,
+    share_limit: float | None = None,
+    first: Sequence[Row] = (),
 ) -> list[Row]:
-    """Make a row of the share of waiting, then one of each kind of signal."""
+    """Make a row of the share of waiting, then one of each kind of signal.
+
+    Rows in `first` come before them.
+    """
     signals = [signal for signal in signals if len(signal.line.x)]
     by_name = {signal.name: signal for signal in signals}
-    rows = []
+    rows = [*first]
     if STEP in by_name and WAIT in by_name:
         share = waiting_share(by_name[STEP].line, by_name[WAIT].line)
         rows.append(_share_row(share, share_limit))

@@ -68,6 +68,8 @@ class Reading:
     slot: int | None = None
     # A fixed color of this measurement on all pages; "": by position.
     colour: str = ""
+    # Single events, drawn as points.
+    is_marks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,15 +294,20 @@ def _reading_traces(
             width=1.3,
             dash=dash or ("solid" if reading.slot is None else run_dash(reading.slot)),
             # Hover templates and units are constants of ours, so they need no escaping.
-            rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": _mode(line)},
+            rows={
+                **place,
+                "meta": unit,
+                "hovertemplate": HOVER,
+                "mode": _mode(reading, line),
+            },
         )
     )
     return drawn
 
 
-def _mode(line: Line) -> str:
+def _mode(reading: Reading, line: Line) -> str:
     # Between events there is no line, and a single one would have none at all.
-    return "lines" if len(line.x) > 1 else "markers"
+    return "lines" if len(line.x) > 1 and not reading.is_marks else "markers"
 
 
 def _limit(value: float, index: int) -> Shape:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker.diagnosis.analysis.steady import warm_up_steps
 from tracker.diagnosis.signals import Array, Tracked
 
+# With a larger share of slow steps, there are two kinds of steps and no outliers.
+MAX_SHARE = 0.10
 DEVIATIONS = 5.0  # of the median deviation from the median
 MIN_FACTOR = 1.3  # of the median
 
@@ -90,6 +93,30 @@ def largest_of(outliers: Outliers) -> Outliers:
     # The largest outlier alone may be a single event.
     large = float(np.sort(outliers.excess)[-FEWEST_PERIODS])
     return outliers.of(outliers.excess >= MIN_OF_LARGEST * large)
+
+
+def with_period(outliers: Outliers, steps: int) -> tuple[Outliers, int | None]:
+    """Return the outliers and their period; of those without one, perhaps the largest."""
+    period = period_of(outliers.rows, steps)
+    if period is not None:
+        return outliers, period
+    # Jitter hides the period of the largest outliers.
+    large = largest_of(outliers)
+    period = period_of(large.rows, steps)
+    return (outliers if period is None else large), period
+
+
+def slow_rows(seconds: Array) -> NDArray[np.int64]:
+    """Return the rows of the slow steps after warm-up, as a chart marks them."""
+    dropped, _ = warm_up_steps(seconds)
+    steps = len(seconds) - dropped
+    outliers = find_outliers(seconds[dropped:])
+    if outliers is not None and len(outliers.rows) > MAX_SHARE * steps:
+        outliers = largest_of(outliers)
+    if outliers is None or len(outliers.rows) > MAX_SHARE * steps:
+        return np.empty(0, np.int64)
+    outliers, _ = with_period(outliers, steps)
+    return outliers.rows + dropped
 
 
 def is_kind_of_step(outliers: Outliers, period: int | None, steps: int) -> bool:

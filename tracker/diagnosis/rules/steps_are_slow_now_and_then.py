@@ -36,8 +36,8 @@ from tracker.diagnosis.analysis.outliers import (
     is_kind_of_step,
     is_rhythm,
     largest_of,
-    period_of,
     tail_limit,
+    with_period,
 )
 from tracker.diagnosis.analysis.statistics import margin_above
 from tracker.diagnosis.analysis.steady import warm_up_steps
@@ -135,12 +135,7 @@ def check(
     wait = _after(data_wait_seconds, dropped)
     if wait is not None:
         named[DATA] = wait
-    period = period_of(outliers.rows, len(seconds))
-    if period is None:
-        # Jitter hides the period of the largest outliers.
-        large = largest_of(outliers)
-        period = period_of(large.rows, len(seconds))
-        outliers = outliers if period is None else large
+    outliers, period = with_period(outliers, len(seconds))
     cause = _cause(outliers, named, float(np.median(seconds)), limits)
     ends = _after(step_end_seconds, dropped)
     lasting = step_seconds[dropped:]
@@ -318,7 +313,9 @@ def _finding(
             f" {duration(outliers.median)}{regular}. The extra time is"
             f" {percent(outliers.share)} of all time.{mostly}"
         ),
-        evidence=_evidence(outliers, cause, period and period * interval, limits),
+        evidence=_evidence(
+            outliers, cause, period and period * interval, interval, limits
+        ),
         recommendations=tuple(recommendations),
         disproof=(
             "Train a few hundred steps without other work in the loop: if as many"
@@ -334,8 +331,14 @@ def _finding(
 
 
 def _evidence(
-    outliers: Outliers, cause: _Cause, period: int | None, limits: Limits
+    outliers: Outliers,
+    cause: _Cause,
+    period: int | None,
+    interval: int,
+    limits: Limits,
 ) -> tuple[Evidence, ...]:
+    name = "step time" if interval == 1 else f"time of {interval} steps"
+    longer = _usual_excess(outliers) + outliers.median
     evidence = [
         Evidence(
             "step_seconds",
@@ -346,7 +349,8 @@ def _evidence(
             Side.ABOVE,
             release=limits.release_share,
         ),
-        Evidence("step_seconds", "step time, median", outliers.median, "s"),
+        Evidence("step_seconds", f"{name}, median", outliers.median, "s"),
+        Evidence("step_seconds", f"{name}, median of the slow ones", longer, "s"),
     ]
     if cause.name:
         evidence.append(

@@ -120,7 +120,6 @@ def check(
     limits: Limits = Limits(),
 ) -> Answer:
     interval = round(log_interval_steps or 1)
-    step_seconds = step_seconds / interval
     dropped = _warm_up(step_seconds, limits)
     examples = None if step_examples is None else step_examples[dropped:]
     usual = _of_usual_size(step_seconds[dropped:], examples)
@@ -331,19 +330,20 @@ def _finding(
     along = [companion.words for companion in companions]
     where = f" Most of it is {part}." if part else ""
     beside = f" At the same time, {'; '.join(along)}." if along else ""
+    time = "step time" if interval == 1 else f"time of {interval} steps"
     return Finding(
         severity=(
             Severity.WARNING if trend.change >= limits.large_change else Severity.NOTICE
         ),
         summary=(
-            f"The step time rose from {duration(trend.first)} to"
+            f"The {time} rose from {duration(trend.first)} to"
             f" {duration(trend.last)}, by"
             f" {percent(trend.change)}{how}.{where}{beside}"
         ),
         evidence=(
             Evidence(
                 "step_seconds",
-                "change of the step time over the run",
+                f"change of the {time} over the run",
                 trend.change,
                 "share",
                 limits.notable_change,
@@ -382,7 +382,7 @@ def _finding(
         gain=expected_gain(
             trend.mean,
             (Floor(trend.first, "the pace at the start"),),
-            what="A typical step",
+            what="A typical step" if interval == 1 else "A typical interval",
         ),
         margin=margin_above(trend.change, limits.notable_change),
         corroboration=AGREEING if companions or part else ALONE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,18 +23,19 @@ from tracker.queries.diagnoses.diagnoses import (
     diagnoses_of,
     every_finding,
 )
+from tracker.queries.diagnoses.logged_intervals import read_logged_intervals
 from tracker.queries.hardware.hardware import measured_lines, stage_lines
 from tracker.queries.run.attributes import AttributeRow
 from tracker.queries.run.namespaces import monitoring_path
 from tracker.queries.run.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.series.histograms import read_histograms
+from tracker.queries.series.series import Line
 from tracker.queries.series.versions import version_of
 from tracker.queries.series.writers import read_writers
 from tracker.server.etags import fresh_answer, is_held, marked, not_modified
 from web.figures.evidence import (
     NOTHING_TO_DRAW,
     STEP,
-    STEPS_ARE_LOGGED,
     evidence_rows,
 )
 from web.figures.hardware import (
@@ -45,11 +46,13 @@ from web.figures.hardware import (
 )
 from web.figures.hardware_kinds import EACH_GPU, GROUPS, Group, Kind
 from web.figures.histogram import HistogramRow, histogram_rows
+from web.figures.intervals import interval_row
 from web.figures.ridges import MAX_RIDGES, ridge_figure
 from web.figures.rows import (
     LOW_ROW_HEIGHT,
     ROW_HEIGHT,
     Frame,
+    Row,
     TimeSpan,
     rows_figure,
 )
@@ -233,6 +236,7 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
     rows = evidence_rows(
         cited_signals(finding.evidence, lines),
         share_limit=share_limit(finding.evidence),
+        first=_interval_rows(run, stage.name, finding, lines, low=low, high=high),
     )
     if request.GET.get("first") == "1":
         rows = rows[:1]
@@ -240,15 +244,30 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
         window=_window(finding),
         low=low,
         high=high,
-        notes=() if rows else (_why_nothing(finding),),
+        notes=() if rows else (gettext(NOTHING_TO_DRAW),),
         is_narrow=is_narrow(request),
     )
     return figure_response(request, rows_figure(rows, frame), is_live=stage.is_live)
 
 
-def _why_nothing(finding: FindingView) -> str:
+# Any: a row of the runs table, which pages do not import.
+def _interval_rows(
+    run: Any,
+    stage: str,
+    finding: FindingView,
+    lines: Mapping[str, Line],
+    *,
+    low: float | None,
+    high: float | None,
+) -> list[Row]:
+    """Return the intervals between logged points if no steps were timed."""
     is_of_steps = any(cited.signal == STEP for cited in finding.evidence)
-    return gettext(STEPS_ARE_LOGGED if is_of_steps else NOTHING_TO_DRAW)
+    if STEP in lines or not is_of_steps:
+        return []
+    found = read_logged_intervals(run, stage, low=low, high=high)
+    if found is None:
+        return []
+    return [interval_row(found.every, found.slow, steps=found.steps)]
 
 
 def is_narrow(request: HttpRequest) -> bool:

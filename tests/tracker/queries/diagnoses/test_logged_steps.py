@@ -8,6 +8,8 @@ import pytest
 from tests.builders import START, make_run, write_series
 from tracker.actions.diagnoses.diagnoses import diagnose_run
 from tracker.models import Diagnosis, Finding
+from tracker.queries.diagnoses import logged_steps
+from tracker.queries.diagnoses.logged_intervals import read_logged_intervals
 from tracker.queries.diagnoses.signals import read_measurements
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +46,27 @@ def test_a_script_without_timed_steps_has_those_that_it_logs(project):
     logged = found.logged_steps.columns["step_seconds"]
     assert np.allclose(logged, seconds[1:], atol=1e-5)
     assert found.facts["log_interval_steps"] == 1.0
+
+
+def test_a_long_series_has_longer_intervals(project, monkeypatch):
+    monkeypatch.setattr(logged_steps, "MAX_POINTS", 100)
+    run = make_run(project, "long", "finished")
+    seconds = intervals()
+    write_loss(run, seconds)
+
+    found = measured(run)
+
+    logged = found.logged_steps.columns["step_seconds"]
+    assert np.allclose(logged, seconds[1:397].reshape(99, 4).sum(axis=1), atol=1e-5)
+    assert found.facts["log_interval_steps"] == 4.0
+
+
+def test_a_metric_of_each_step_comes_before_a_loss_of_each_epoch(project):
+    run = make_run(project, "epochs", "finished")
+    write_loss(run, intervals(40))
+    write_loss(run, intervals(), "train/accuracy")
+
+    assert len(measured(run).logged_steps) == 399
 
 
 def test_timed_steps_come_first(project):
@@ -87,6 +110,23 @@ def test_pauses_are_found_in_a_script_that_only_logs(project):
     summary = found.body["judgement"]["finding"]["summary"]
     assert summary.startswith("9 of 389 intervals of 10 steps took 2.1 s (median)")
     assert "about every 400 steps" in summary
+    cited = found.body["judgement"]["finding"]["evidence"]
+    shown = {each["statistic"]: each["value"] for each in cited}
+    assert shown["time of 10 steps, median of the slow ones"] == pytest.approx(
+        2.1, 0.02
+    )
+    assert shown["time of 10 steps, median"] == pytest.approx(0.1, 0.02)
+
+
+def test_a_slowdown_is_in_the_unit_of_the_intervals(project):
+    run = make_run(project, "slower", "finished")
+    write_loss(run, intervals() * np.linspace(1, 2, 400), steps=10 * np.arange(400))
+
+    diagnose_run(run.id)
+
+    found = Finding.objects.get(run=run, rule="steps-become-slower")
+    summary = found.body["judgement"]["finding"]["summary"]
+    assert summary.startswith("The time of 10 steps rose from 10")
 
 
 def test_a_steady_script_that_only_logs_has_no_findings(project):
@@ -98,3 +138,24 @@ def test_a_steady_script_that_only_logs_has_no_findings(project):
     assert not Finding.objects.filter(run=run, is_open=True).exists()
     [diagnosis] = Diagnosis.objects.filter(run=run)
     assert "data-wait-dominates" in diagnosis.unanswered
+
+
+def test_a_chart_of_many_intervals_keeps_the_slow_ones_and_their_time(project):
+    run = make_run(project, "many", "finished")
+    seconds = intervals(5_000)
+    seconds[200::200] += 2.0
+    write_loss(run, seconds)
+
+    found = read_logged_intervals(run, "train")
+
+    assert found is not None
+    assert len(found.every.x) <= 600
+    assert (found.every.mean > 2).sum() == len(found.slow.x) == 24
+    assert set(found.slow.x) <= set(found.every.x)
+
+
+def test_a_run_that_logs_too_little_has_no_intervals(project):
+    run = make_run(project, "few", "finished")
+    write_loss(run, intervals(20))
+
+    assert read_logged_intervals(run, "train") is None

@@ -10,6 +10,7 @@ from tests.builders import START, make_run, write_series
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import make_sample_run, settle
 from tracker.actions.diagnoses.diagnoses import diagnose_run
+from tracker.models import Finding
 from web.pages.charts.figures import drawing_sources
 
 pytestmark = pytest.mark.django_db
@@ -187,16 +188,33 @@ def test_an_upgrade_of_whatever_draws_is_seen_at_once():
     } <= drawn_by
 
 
-def test_evidence_of_logged_steps_has_no_chart_but_a_reason(project, figure):
+def test_slow_intervals_between_logged_points_are_marked(project, figure):
     run = make_run(project, "plain", "finished")
     seconds = np.full(400, 0.1)
     seconds[40::40] += 2.0
     times = START + (1e6 * np.cumsum(seconds)).astype(np.int64) + 7
-    write_series(run, "train/loss", np.linspace(2.0, 1.0, 400), times=times)
+    steps = 10 * np.arange(400)
+    loss = np.linspace(2.0, 1.0, 400)
+    write_series(run, "train/loss", loss, steps=steps, times=times)
+    diagnose_run(run.id)
+    asked = "evidence?stage=train&rule=steps-are-slow-now-and-then&scope="
+
+    *_, slow = figure(run, asked)["data"]
+    (judged,) = Finding.objects.filter(run=run, rule="steps-are-slow-now-and-then")
+    later = figure(run, f"{asked}&low={times[300] / 1000}")["data"]
+
+    assert judged.body["judgement"]["finding"]["summary"].startswith("9 of")
+    assert slow["mode"] == "markers"
+    assert numbers(slow["y"]) == pytest.approx([2.1] * 9)
+    assert numbers(slow["x"]) == pytest.approx(times[40::40] / 1000)
+    assert len(numbers(later[-1]["x"])) == 2
+
+
+def test_evidence_without_a_series_has_a_reason(project, figure):
+    run = make_run(project, "gone", "finished")
+    write_series(run, "train/loss", [np.nan] * 40)
     diagnose_run(run.id)
 
-    found = figure(run, "evidence?stage=train&rule=steps-are-slow-now-and-then&scope=")
+    found = figure(run, "evidence?stage=train&rule=loss-is-not-a-number&scope=")
 
-    assert found["notes"] == [
-        "No chart: step times are the intervals between logged points."
-    ]
+    assert found["notes"] == ["No chart: this evidence has no time series."]
