@@ -219,8 +219,10 @@ def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Any]]:
         case Likeness(operand=AttributeField(path=name), text=text) if (
             name == TAGS_PATH
         ):
-            rows = RunSummary.objects.filter(project_id=project_id, tags__isnull=False)
-            found[-1] = rows.filter(any_item_holds("tags", text))
+            tagged = RunSummary.objects.filter(
+                project_id=project_id, tags__isnull=False
+            )
+            found[-1] = tagged.filter(any_item_holds("tags", text))
     return found
 
 
