@@ -94,7 +94,7 @@ def test_a_key_is_created_shown_and_revoked(visit, ada):
     expect(page.locator("#key-environment")).to_contain_text(secret.inner_text())
 
     page.get_by_role("button", name="Revoke GPU node").click()
-    page.get_by_role("button", name="Keep key").click()
+    page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("button", name="Revoke GPU node")).to_be_visible()
     page.get_by_role("button", name="Revoke GPU node").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
@@ -127,7 +127,7 @@ def test_the_keyboard_skips_to_the_content(visit, ada):
     page = visit("/", ada)
 
     page.keyboard.press("Tab")
-    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    expect(page.get_by_text("Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
 
     expect(page.locator("main")).to_be_focused()

@@ -109,7 +109,7 @@ def test_charts_are_as_large_as_their_reader_wants_them(charts):
     wait_until(page, lambda: (page.evaluate(plot) or 0) >= 300)
     # Otherwise the next wait would match this response.
     with page.expect_response("**/charts/arrangement"):
-        choose(page, page.locator(LOSS), "Usual size")
+        choose(page, page.locator(LOSS), "Reset size")
     wait_until(
         page, lambda: height_of(page, LOSS) == pytest.approx(before["height"], abs=2)
     )
@@ -179,7 +179,7 @@ def test_series_are_joined_as_lines_of_each_run_and_taken_apart(charts):
     page.wait_for_load_state("networkidle")
     page.reload()
     expect(page.locator(f"{JOINED} path.js-line")).to_have_count(4, timeout=PATIENCE)
-    choose(page, page.locator(JOINED), "Take this chart apart")
+    choose(page, page.locator(JOINED), "Split chart")
     expect(page.locator(JOINED)).to_have_count(0)
     wait_until(page, lambda: "layout" not in address_now(page))
 
@@ -261,7 +261,7 @@ def test_texts_are_not_offered_where_nobody_would_see_them(visit, ada, runs):
     page.locator(LOSS).hover()
     page.locator(LOSS).get_by_role("button", name="More").click()
 
-    expect(page.get_by_role("menuitem", name="Join with")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="Combine with")).to_be_visible()
     expect(page.get_by_role("menuitem", name="Annotate…")).to_be_hidden()
 
 
@@ -289,7 +289,7 @@ def test_a_series_that_is_divided_moves_as_a_whole(visit, ada, runs):
 def join_anew(page: Page, *paths: str) -> None:
     if page.locator(".compare-options").count():
         open_options(page)
-    page.get_by_role("button", name="Join series").click()
+    page.get_by_role("button", name="Combine series").click()
     dialog = page.get_by_role("dialog")
     for path in paths:
         dialog.get_by_label(path, exact=True).check()

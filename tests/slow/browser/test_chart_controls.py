@@ -167,14 +167,14 @@ def test_charts_are_laid_over_epochs_and_any_series(compare):
     assert page.evaluate("window.hacked") is None
 
     open_options(page)
-    over = page.get_by_role("combobox", name="Over")
+    over = page.get_by_role("combobox", name="X axis")
     expect(over).to_have_value(EPOCH)
     over.fill(LOSS)
     over.press("Enter")
     expect_lines(page, 3)
     page.get_by_role("link", name="Step", exact=True).click()
     open_options(page)
-    expect(page.get_by_role("combobox", name="Over")).to_have_value("")
+    expect(page.get_by_role("combobox", name="X axis")).to_have_value("")
     expect_lines(page, 3)
 
 
@@ -202,11 +202,11 @@ def test_scales_clipping_and_smoothing_are_in_the_address(compare, runs):
 
 def test_an_expression_finds_charts_and_its_mistake_is_explained(compare):
     page = compare()
-    page.get_by_role("searchbox", name="Show charts with").fill("^(train|val)/l(")
+    page.get_by_role("searchbox", name="Filter charts").fill("^(train|val)/l(")
     page.get_by_title("Regular expression").click()
 
-    expect(page.get_by_text("This is no regular expression: missing )")).to_be_visible()
-    page.get_by_role("searchbox", name="Show charts with").fill("^(train|val)/l")
+    expect(page.get_by_text("Invalid regular expression: missing )")).to_be_visible()
+    page.get_by_role("searchbox", name="Filter charts").fill("^(train|val)/l")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 chart", exact=True)).to_be_visible()
     drawn(page)
@@ -232,9 +232,9 @@ def test_charts_beside_the_runs_have_the_same(visit, ada, project, runs):
     open_options(page)
     page.get_by_text("Clip outliers").click()
     page.locator(".charts__regex").click()
-    text = page.get_by_role("searchbox", name="Show charts with")
+    text = page.get_by_role("searchbox", name="Filter charts")
     text.fill("(")
-    mistake = page.get_by_text("This is no regular expression: missing )")
+    mistake = page.get_by_text("Invalid regular expression: missing )")
     expect(mistake).to_be_visible()
     # The previous charts stay while typing.
     expect_lines(page, 2)
@@ -250,7 +250,7 @@ def test_charts_beside_the_runs_have_the_same(visit, ada, project, runs):
     expect_lines(page, 2)
     expect(page.get_by_label("Clip outliers")).to_be_checked()
     open_options(page)
-    expect(page.get_by_role("combobox", name="Over")).to_have_value(EPOCH)
+    expect(page.get_by_role("combobox", name="X axis")).to_have_value(EPOCH)
 
 
 def test_a_chart_of_a_dashboard_is_taken_along_and_fills_the_window(

@@ -82,7 +82,7 @@ def choose(page, chart, item):
 def join(page, *paths):
     if page.locator(".compare-options").count():
         open_options(page)
-    page.get_by_role("button", name="Join series").click()
+    page.get_by_role("button", name="Combine series").click()
     dialog = page.get_by_role("dialog")
     for path in paths:
         dialog.get_by_label(path, exact=True).check()
@@ -244,7 +244,7 @@ def test_series_are_joined_with_a_picker_and_taken_apart(charts):
     # The charts that it covered are visible again.
     page.locator(JOINED).hover()
     page.locator(JOINED).get_by_role("button", name="Full screen").click()
-    choose(page, page.locator(JOINED), "Take this chart apart")
+    choose(page, page.locator(JOINED), "Split chart")
     expect(page.locator(JOINED)).to_have_count(0)
     expect(page.locator("[inert]")).to_have_count(0)
     assert "layout" not in address_now(page)
@@ -328,7 +328,7 @@ def test_a_chart_is_as_large_as_its_reader_wants_it(charts):
     assert after["height"] == pytest.approx(before["height"] + 100, abs=22)
     plot = "document.querySelector('.chart__plot')._fullLayout.height"
     wait_until(page, lambda: page.evaluate(plot) >= 300)
-    choose(page, page.locator(LOSS), "Usual size")
+    choose(page, page.locator(LOSS), "Reset size")
     wait_until(
         page,
         lambda: (
@@ -373,7 +373,7 @@ def test_an_expression_finds_charts_and_a_mistaken_one_is_told(charts):
     expect(page.locator("#charts-mistake")).to_contain_text("missing )")
     page.get_by_role("searchbox").first.fill("(a+)+$")
 
-    expect(page.get_by_role("heading", name="No series matches")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching series")).to_be_visible()
     expect(page).to_have_url(re.compile("regex=1"))
 
 
@@ -384,7 +384,7 @@ def test_epochs_and_any_other_series_give_the_axis(charts):
     assert query_of(by_epoch.value)["over"] == ["train/epoch"]
 
     open_options(page)
-    page.get_by_role("button", name="Draw over a series").click()
+    page.get_by_role("button", name="Use a series as X axis").click()
     page.get_by_role("dialog").get_by_label("val/loss", exact=True).check()
     with page.expect_request(is_figure) as by_series:
         page.get_by_role("dialog").get_by_role("button", name="Show").click()
@@ -523,7 +523,7 @@ def test_hostile_names_are_texts_wherever_a_chart_shows_them(visit, ada, page):
     chart = join(page, *names[:4])
     point_at(page, chart, 0.5)
     expect(page.locator(BOX)).to_contain_text(HOSTILE[0])
-    choose(page, chart, "Join with other series…")
+    choose(page, chart, "Combine with other series…")
     expect(page.get_by_role("dialog")).to_contain_text(HOSTILE[1])
     page.keyboard.press("Escape")
     page.reload()
@@ -583,7 +583,7 @@ def test_nobody_is_shut_out_of_what_is_opened(visit, ada, page):
     chart.get_by_role("button", name="More").click()
     assert violations(page) == []
 
-    page.get_by_role("menuitem", name="Join with").click()
+    page.get_by_role("menuitem", name="Combine with").click()
     assert violations(page) == []
 
 

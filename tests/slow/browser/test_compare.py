@@ -118,7 +118,7 @@ def test_changed_cells_say_by_how_much(visit, ada, runs):
 def test_another_reference_turns_the_differences_round(visit, ada, runs):
     page = visit(address(*runs[:2], tab="table"), ada)
 
-    page.get_by_role("button", name="Make decoded the reference").click()
+    page.get_by_role("button", name="Set decoded as reference").click()
 
     row = page.get_by_role("row", name="accuracy_on_test")
     expect(row.get_by_role("cell").first).to_contain_text("\N{MINUS SIGN}0.001")
@@ -138,12 +138,12 @@ def test_what_the_agent_measured_opens_on_demand(visit, ada, runs):
 def test_rows_can_be_narrowed_by_their_path(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
 
-    page.get_by_role("searchbox", name="Show rows").fill("FACTS/load")
+    page.get_by_role("searchbox", name="Filter rows").fill("FACTS/load")
     expect(page.get_by_role("rowheader", name="loader_workers")).to_be_visible()
     expect(page.get_by_role("rowheader", name="workers", exact=True)).to_be_hidden()
 
-    page.get_by_role("searchbox", name="Show rows").fill("nothing like it")
-    expect(page.get_by_role("heading", name="No path matches")).to_be_visible()
+    page.get_by_role("searchbox", name="Filter rows").fill("nothing like it")
+    expect(page.get_by_role("heading", name="No matching paths")).to_be_visible()
 
 
 def test_equal_runs_say_that_they_do_not_differ(visit, ada, project):
@@ -246,7 +246,7 @@ def test_a_colour_is_chosen_on_a_phone_and_lasts_in_other_tabs(visit, ada, runs)
 
 def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
-    page.get_by_role("searchbox", name="Show rows").fill("loader_w")
+    page.get_by_role("searchbox", name="Filter rows").fill("loader_w")
 
     page.reload()
 
@@ -256,10 +256,10 @@ def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):
 
 def test_namespaces_fold_all_at_once(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
-    page.get_by_role("button", name="Open all").click()
+    page.get_by_role("button", name="Expand all").click()
     expect(page.get_by_role("rowheader", name="data_wait_seconds")).to_be_visible()
 
-    page.get_by_role("button", name="Close all").click()
+    page.get_by_role("button", name="Collapse all").click()
 
     expect(page.get_by_role("rowheader", name="workers", exact=True)).to_be_hidden()
 
@@ -277,7 +277,7 @@ def test_a_window_on_an_axis_keeps_the_runs_within(visit, ada, runs):
 
     expect(page.locator(".parallel__run--pale")).to_have_count(1)
     assert "brush=" in address_now(page)
-    page.get_by_role("link", name="Compare only these 2").click()
+    page.get_by_role("link", name="Compare selection 2").click()
     expect(
         page.get_by_role("list", name="Compared runs").get_by_role("listitem")
     ).to_have_count(2)
@@ -364,14 +364,14 @@ def test_of_many_runs_the_one_that_is_meant_stands_out(visit, ada, project):
     expect(lit).to_have_count(1)
 
     # By a part of its name.
-    page.get_by_role("searchbox", name="Find among").fill("-2")
+    page.get_by_role("searchbox", name="Find a run").fill("-2")
     expect(compared.get_by_role("listitem")).to_have_count(10)
     compared.get_by_role("button", name="Hide sweep-29").click()
     wait_for_charts(page, 1)
     expect(plot.locator("path.js-line")).to_have_count(30)
     assert "hidden=29" in address_now(page)
     page.get_by_role("link", name="Hide all").click()
-    page.get_by_role("link", name="Show all of them").click()
+    page.get_by_role("link", name="Show all").click()
     wait_for_charts(page, 1)
     expect(plot.locator("path.js-line")).to_have_count(31)
 
@@ -417,13 +417,13 @@ def test_lines_are_divided_by_colour_dash_and_chart(visit, ada, project):
     page.get_by_label("Dash by").fill("params/optimizer")
     page.get_by_label("Dash by").press("Enter")
     expect(
-        page.get_by_role("list", name="Dashes").get_by_role("listitem")
+        page.get_by_role("list", name="Dash patterns").get_by_role("listitem")
     ).to_have_text(
         [re.compile("adam.*2"), re.compile("sgd.*3"), re.compile("not set.*1")]
     )
     open_options(page)
-    page.get_by_label("Chart for each").fill("params/optimizer")
-    page.get_by_label("Chart for each").press("Enter")
+    page.get_by_label("Split by").fill("params/optimizer")
+    page.get_by_label("Split by").press("Enter")
     wait_for_charts(page, 3)
 
     of_sgd = page.get_by_role("group", name="Chart of train/loss, params/optimizer sgd")
@@ -450,6 +450,6 @@ def test_long_stretches_that_are_the_same_open_on_demand(visit, ada, project):
 
     page = visit(address(*runs, tab="source"), ada)
     expect(page.get_by_text("line 5", exact=True)).to_be_hidden()
-    page.get_by_text("lines the same").click()
+    page.get_by_text("unchanged lines").click()
 
     expect(page.get_by_text("line 5", exact=True)).to_be_visible()

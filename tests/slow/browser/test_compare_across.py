@@ -45,7 +45,7 @@ def runs(projects, ada):
 def test_a_run_of_another_project_is_found_and_added(visit, ada, runs):
     page = visit(f"/w/ada-workspace/vision/compare?runs={runs[0].id}", ada)
 
-    projects = page.get_by_label("Project to look in")
+    projects = page.get_by_label("Search in project")
     # Suggestions are visible while the input has the focus.
     projects.focus()
     projects.select_option("speech")
@@ -80,7 +80,7 @@ def test_texts_are_marks_that_are_read_and_switched_off(visit, ada, runs):
     expect(marks).to_have_count(1)
 
     open_options(page)
-    page.get_by_text("Hide texts").click()
+    page.get_by_text("Hide annotations").click()
     page.wait_for_url("**bare=1**")
     wait_for_charts(page, 1)
     expect(marks).to_have_count(0)

@@ -62,7 +62,7 @@ def region(page, name: str):
 def test_from_nothing_to_charts_of_what_is_logged_most(visit, ada, project):
     page = visit(LISTED, ada)
 
-    page.get_by_role("button", name="Start from an example").click()
+    page.get_by_role("button", name="Start with an example").click()
 
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     drawn = page.locator('.chart[data-drawn="true"]')
@@ -81,12 +81,12 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     expect(page.locator("datalist option[value='train/accuracy']")).to_have_count(1)
     field.fill("train/accuracy")
     # Not by Enter, which the browser takes for its list of suggestions now and then.
-    page.get_by_role("button", name="Another", exact=True).click()
+    page.get_by_role("button", name="Add another").click()
     # Wait for the new field, so that the text does not go into the last one before it.
     expect(page.get_by_role("combobox", name="Metrics")).to_have_count(2)
     page.get_by_role("combobox", name="Metrics").last.fill("train/loss")
     # An empty field is left at the end.
-    page.get_by_role("button", name="Another", exact=True).click()
+    page.get_by_role("button", name="Add another").click()
     page.get_by_label("Title").fill("Both")
     # The palette would capture the input.
     page.keyboard.press("Control+k")
@@ -133,7 +133,7 @@ def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     page.get_by_role("button", name="Edit Loss").click()
 
-    page.get_by_label("Runs of a query").check()
+    page.get_by_role("radio", name="Query").check()
     page.get_by_label("Query", exact=True).fill("train/loss <")
     page.get_by_role("button", name="Save", exact=True).click()
 
@@ -315,7 +315,7 @@ def test_who_comes_second_is_told_and_decides(visit, ada, dashboard, watch):
     expect(said).to_contain_text("ada changed this dashboard")
     watch.allow("409")
     expect(page.get_by_label("Title")).to_have_value("Mine")
-    page.get_by_role("button", name="Save mine as well").click()
+    page.get_by_role("button", name="Save anyway").click()
 
     expect(region(page, "Mine")).to_be_visible()
     expect(region(page, "Notes")).to_have_count(0)
@@ -342,10 +342,10 @@ def test_it_follows_a_view_until_that_is_gone(visit, ada, dashboard, project):
         project=project, owner=ada.user, name="good", is_shared=True, state="q=decoded"
     )
     page = visit(f"/dashboards/{dashboard.id}/", ada)
-    page.get_by_title("Choose other runs").click()
+    page.get_by_title("Select runs").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Those of a view").check()
-    dialog.get_by_label("Of the view").select_option("good")
+    dialog.get_by_role("radio", name="Saved view").check()
+    dialog.get_by_role("combobox", name="Saved view").select_option("good")
     expect(dialog.get_by_label("Query", exact=True)).to_be_hidden()
     assert violations(page) == []
     dialog.get_by_role("button", name="Save", exact=True).click()

@@ -127,10 +127,10 @@ def compare(page: Page) -> Seen:
 
 
 def share_a_ladder(page: Page) -> str:
-    """Make a ladder of the compared runs; return the path of a link to it."""
-    follow(page, re.compile("^Make a ladder"))
+    """Create a ladder of the compared runs; return the path of a link to it."""
+    follow(page, re.compile("^Create ladder"))
     page.get_by_label("Name", exact=True).fill("Faster decoding")
-    page.get_by_role("button", name="Make ladder").click()
+    page.get_by_role("button", name="Create ladder").click()
     expect(page.get_by_role("heading", name="Faster decoding")).to_be_visible()
     open_dialog(page)
     return make_in_dialog(page)

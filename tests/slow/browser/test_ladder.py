@@ -81,10 +81,10 @@ def test_a_comparison_becomes_a_ladder(visit, ada, project):
     ids = ",".join(str(run.id) for run in runs)
     page = visit(f"/w/ada-workspace/vision/compare?runs={ids}", ada)
 
-    page.get_by_role("link", name="Make a ladder").click()
+    page.get_by_role("link", name="Create ladder").click()
     page.get_by_label("Name", exact=True).fill("Faster decoding")
     page.get_by_label("Change in second").fill("decoded ahead")
-    page.get_by_role("button", name="Make ladder").click()
+    page.get_by_role("button", name="Create ladder").click()
 
     expect(page.get_by_role("heading", name="Faster decoding")).to_be_visible()
     expect(page.get_by_role("article").nth(1)).to_contain_text("decoded ahead")
@@ -134,7 +134,7 @@ def test_rungs_are_moved_by_keys(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/edit", ada)
     rungs = page.locator(".ladder-form__rung")
 
-    page.get_by_role("button", name="Move baseline: arrow keys").press("End")
+    page.get_by_role("button", name="Move baseline with the arrow keys").press("End")
     expect(rungs.last).to_contain_text("baseline")
     expect(page.get_by_text("baseline: place 3 of 3")).to_have_count(1)
 
@@ -146,7 +146,9 @@ def test_rungs_are_moved_by_keys(visit, ada, ladder):
 def test_rungs_are_dragged_by_their_handle(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/edit", ada)
     rungs = page.locator(".ladder-form__rung")
-    handle = page.get_by_role("button", name="Move baseline: arrow keys").bounding_box()
+    handle = page.get_by_role(
+        "button", name="Move baseline with the arrow keys"
+    ).bounding_box()
     target = rungs.nth(2).bounding_box()
 
     page.mouse.move(handle["x"] + 5, handle["y"] + 5)
@@ -162,7 +164,7 @@ def test_a_note_is_edited_where_it_stands(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/", ada)
     rung = page.get_by_role("article").nth(0)
 
-    rung.get_by_text("Describe the baseline").click()
+    rung.get_by_text("Describe baseline").click()
     rung.get_by_role("textbox", name="Note of").fill("All as it was")
     rung.get_by_role("button", name="Save", exact=True).click()
 

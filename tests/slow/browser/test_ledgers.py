@@ -24,6 +24,6 @@ def test_a_limit_is_changed_and_taken_back_by_keyboard(visit, ada, run):
     field.press("Enter")
 
     expect(page.locator(".toast")).to_contain_text("Saved")
-    expect(page.get_by_text("1 rule differs here")).to_be_visible()
+    expect(page.get_by_text("1 rule is customized")).to_be_visible()
     page.get_by_role("button", name="Reset").press("Enter")
-    expect(page.get_by_text("differs here")).to_have_count(0)
+    expect(page.get_by_text("is customized")).to_have_count(0)

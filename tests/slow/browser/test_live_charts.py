@@ -312,12 +312,12 @@ def test_what_is_drawn_stays_while_the_server_is_gone_and_the_page_says_so(
 def test_a_silent_agent_is_named_with_the_time(visit, ada, page, run):
     log(run, 0, 300)
     visit(f"/runs/{run.id}/charts", ada)
-    expect(page.get_by_text("Live: charts follow the run")).to_be_visible()
+    expect(page.get_by_text("Live updates")).to_be_visible()
 
     Run.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
 
     expect(page.locator(".charts__live--silent")).to_contain_text(
-        "Nothing has come from this run since", timeout=WAIT_MS
+        "No data from this run since", timeout=WAIT_MS
     )
 
 

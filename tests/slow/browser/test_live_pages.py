@@ -68,7 +68,7 @@ def described(page: Page) -> str:
 
 def test_the_first_page_shows_the_first_run(visit, ada):
     page = visit("/", ada)
-    expect(page.get_by_text("Nothing has been logged yet")).to_be_visible()
+    expect(page.get_by_text("Nothing logged yet")).to_be_visible()
 
     make_run(make_project(ada), "first")
 
@@ -78,14 +78,14 @@ def test_the_first_page_shows_the_first_run(visit, ada):
 
 def test_a_token_that_is_shown_once_is_not_taken_away_by_the_first_run(visit, ada):
     page = visit("/", ada)
-    page.get_by_role("button", name="Create a key and fill it in").click()
-    expect(page.get_by_text("the key in it is shown once")).to_be_visible()
+    page.get_by_role("button", name="Create key").click()
+    expect(page.get_by_text("see the key again")).to_be_visible()
 
     make_run(make_project(ada), "first")
-    page.get_by_role("link", name="The first run has arrived").click(trial=True)
+    page.get_by_role("link", name="First run received").click(trial=True)
 
-    expect(page.get_by_text("the key in it is shown once")).to_be_visible()
-    page.get_by_role("link", name="The first run has arrived").click()
+    expect(page.get_by_text("see the key again")).to_be_visible()
+    page.get_by_role("link", name="First run received").click()
     expect(page.get_by_role("link", name="first")).to_be_visible()
 
 
@@ -102,7 +102,7 @@ def test_home_shows_what_ended_and_keeps_what_is_typed(visit, ada, project):
     for number in range(12):
         make_run(make_project(ada, f"p{number}"), "done", "finished")
     page = visit("/", ada)
-    search = page.get_by_role("searchbox", name="Show projects")
+    search = page.get_by_role("searchbox", name="Filter projects")
     search.fill("p1")
     expect(page.locator("#projects tbody tr:visible")).to_have_count(3)
 
@@ -116,7 +116,7 @@ def test_home_shows_what_ended_and_keeps_what_is_typed(visit, ada, project):
 
 def test_hardware_shows_the_first_readings_and_later_ones(visit, ada, run):
     page = visit(f"/runs/{run.id}/hardware", ada)
-    expect(page.get_by_text("No readings yet")).to_be_visible()
+    expect(page.get_by_text("No hardware metrics yet")).to_be_visible()
     describe(page, "half a sentence")
 
     write_series(run, CPU, [1.0, 3.0])
@@ -135,12 +135,12 @@ def test_hardware_shows_the_first_readings_and_later_ones(visit, ada, run):
 
 def test_logs_show_the_first_lines_then_other_logs_and_texts(visit, ada, run):
     page = visit(f"/runs/{run.id}/logs", ada)
-    expect(page.get_by_text("No text yet")).to_be_visible()
+    expect(page.get_by_text("No logs yet")).to_be_visible()
 
     write(run, [records_message("logs/stdout", ["epoch 1 of 10"])])
 
     expect(page.locator(".log__line")).to_contain_text(["epoch 1 of 10"])
-    page.get_by_role("searchbox", name="Find lines").fill("epoch")
+    page.get_by_role("searchbox", name="Find in log").fill("epoch")
     write(
         run,
         [
@@ -151,7 +151,7 @@ def test_logs_show_the_first_lines_then_other_logs_and_texts(visit, ada, run):
     look_again(page, "#run-logs")
     expect(page.get_by_role("navigation", name="Log")).to_contain_text("logs/worker")
     expect(page.get_by_role("cell", name="once upon a time")).to_be_visible()
-    expect(page.get_by_role("searchbox", name="Find lines")).to_have_value("epoch")
+    expect(page.get_by_role("searchbox", name="Find in log")).to_have_value("epoch")
     expect(page.locator(".log__matches")).to_have_text("1 of 1")
     # The open log grows in the existing element.
     write(run, [records_message("logs/stdout", ["epoch 2 of 10"])])
@@ -166,14 +166,14 @@ def test_files_appear_and_arrive(visit, ada, run):
     write(run, [file_message("model/last", b"x")])
 
     expect(page.locator("#files")).to_contain_text("uploading")
-    expect(page.locator("#files-told")).to_contain_text("1 on the way")
+    expect(page.locator("#files-told")).to_contain_text("1 uploading")
     page.get_by_role("link", name="last").click()
-    expect(page.locator("#file-preview")).to_contain_text("has not arrived yet")
+    expect(page.locator("#file-preview")).to_contain_text("Not uploaded yet")
     add(run, "model/last", b"x")
     look_again(page, "#files")
     expect(page.locator("#files")).not_to_contain_text("uploading")
-    expect(page.locator("#files-told")).not_to_contain_text("on the way")
-    expect(page.locator("#file-preview")).not_to_contain_text("has not arrived yet")
+    expect(page.locator("#files-told")).not_to_contain_text("uploading")
+    expect(page.locator("#file-preview")).not_to_contain_text("Not uploaded yet")
 
 
 def test_attributes_change_in_branches_as_somebody_has_opened_them(visit, ada, run):
@@ -239,7 +239,7 @@ def test_a_run_that_was_preempted_goes_on_on_every_open_page(visit, ada, run):
     expect(page.locator(".charts__grid .chart")).to_have_attribute("data-live", "true")
     last = f"Array.from({PLOTTED}[0].y).includes(0.25)"
     wait_until(page, lambda: page.evaluate(last))
-    expect(page.get_by_text("Live: charts follow the run")).to_be_visible()
+    expect(page.get_by_text("Live updates")).to_be_visible()
 
 
 def test_what_ended_is_not_asked_for(visit, ada, project):
@@ -339,7 +339,7 @@ class TestComparisons:
     def test_what_does_not_follow_says_so(self, visit, ada, run, address):
         page = visit(f"{address}&tab=source", ada)
 
-        expect(page.locator(".as-of")).to_contain_text("does not follow the runs")
+        expect(page.locator(".as-of")).to_contain_text("does not update automatically")
         assert violations(page) == []
         ended = timezone.now() - timedelta(days=2)
         Run.objects.filter(id=run.id).update(state=State.FINISHED, ended_at=ended)

@@ -116,7 +116,7 @@ def test_text_is_found_and_gone_through_by_keyboard(visit, ada, run):
     log(run, logged)
     page = open_log(visit, ada, run)
 
-    field = page.get_by_role("searchbox", name="Find lines")
+    field = page.get_by_role("searchbox", name="Find in log")
     field.fill("error")
     expect(page.get_by_text("3 of 3")).to_be_visible()
     expect(page.get_by_text("ERROR 1500")).to_be_in_viewport()
@@ -172,7 +172,7 @@ def test_times_are_relative_absolute_or_absent(visit, ada, run):
     expect(time).to_have_text("+0:00:00.0")
     page.get_by_role("button", name="Absolute").click()
     expect(time).to_have_text(re.compile(r"^12:00:00\.000$"))
-    page.get_by_role("button", name="No times").click()
+    page.get_by_role("button", name="None").click()
     expect(time).to_have_count(0)
 
 

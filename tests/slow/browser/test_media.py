@@ -58,10 +58,10 @@ def test_one_slider_moves_all_panels_and_the_link_has_the_step(opened):
     expect_image(page, "eval/a", SECOND)
     expect_image(page, "train/b", OTHER)
 
-    page.get_by_role("slider", name="Step of all panels").fill("0")
+    page.get_by_role("slider", name="Step for all panels").fill("0")
 
     expect_image(page, "eval/a", FIRST)
-    expect(panel(page, "train/b")).to_contain_text("The first is step 5")
+    expect(panel(page, "train/b")).to_contain_text("Nothing logged before step 5")
     assert "step=0" in address_now(page)
 
     page.reload()

@@ -161,7 +161,7 @@ def test_nothing_that_matches_is_said(visit, ada, run):
     dialog = palette(page)
     page.keyboard.type("no such thing %_")
 
-    expect(dialog.get_by_text("Nothing matches")).to_be_visible()
+    expect(dialog.get_by_text("No matches")).to_be_visible()
     page.keyboard.press("Enter")
     expect(dialog).to_be_visible()
 

@@ -112,8 +112,8 @@ def test_a_view_of_the_runs_has_the_panels_of_its_maker(visit, ada, project):
     wait_until(page, lambda: kept(project) == 1)
 
     page.locator("[data-part=views] > summary").click()
-    page.get_by_label("Name of the new view").fill("With rates")
-    page.get_by_role("button", name="Save as a view").click()
+    page.get_by_label("New view name").fill("With rates")
+    page.get_by_role("button", name="Save view").click()
     page.wait_for_url("**/?view=*")
     address = page.url
     ChartArrangement.objects.all().delete()

@@ -51,7 +51,7 @@ def comment(page, text):
 
 
 def whole(page):
-    return page.get_by_label("Comment on the whole report")
+    return page.get_by_label("Comment on the report")
 
 
 def test_a_reader_comments_beside_a_heading_and_another_answers(
@@ -70,8 +70,8 @@ def test_a_reader_comments_beside_a_heading_and_another_answers(
     page = visit(f"/reports/{report.id}/", ada)
     expect(comment(page, "How much")).to_be_hidden()
     mark(page).click()
-    page.get_by_text("Answer", exact=True).first.click()
-    answer = page.get_by_label("Answer", exact=True)
+    page.get_by_text("Reply", exact=True).first.click()
+    answer = page.get_by_label("Reply", exact=True)
     expect(answer).to_be_focused()
     answer.fill("By a third.")
     answer.press("Meta+Enter")
@@ -96,7 +96,7 @@ def test_two_comments_in_a_row_stand_beside_the_same_words(visit, ada, report):
     page.get_by_role("button", name="Comment", exact=True).first.click()
     expect(comment(page, "first")).to_be_visible()
 
-    page.get_by_text("Another comment").click()
+    page.get_by_text("Add comment").click()
     field = page.get_by_label("Comment on this heading")
     expect(field).to_be_focused()
     expect(field).to_have_value("")
@@ -112,8 +112,8 @@ def test_what_is_written_elsewhere_stays_while_a_comment_comes(
 ):
     say(report, grace, "Is that so?")
     page = visit(f"/reports/{report.id}/", ada)
-    page.get_by_text("Answer", exact=True).first.click()
-    page.get_by_label("Answer", exact=True).fill("half an answer")
+    page.get_by_text("Reply", exact=True).first.click()
+    page.get_by_label("Reply", exact=True).fill("half an answer")
     page.evaluate("document.documentElement.isTheSame = true")
 
     whole(page).fill("whole")
@@ -121,7 +121,7 @@ def test_what_is_written_elsewhere_stays_while_a_comment_comes(
 
     expect(comment(page, "whole")).to_be_visible()
     expect(whole(page)).to_have_value("")
-    first = page.get_by_label("Answer", exact=True).first
+    first = page.get_by_label("Reply", exact=True).first
     expect(first).to_have_value("half an answer")
     assert page.evaluate("document.documentElement.isTheSame")
 
@@ -196,7 +196,7 @@ def test_open_comments_are_for_everybody(visit, ada, grace, report):
     mark(page).click()
     mark(page, "Decoding").click()
     expect(page.get_by_label("Comment on this paragraph")).to_be_focused()
-    page.get_by_text("Answer", exact=True).first.click()
+    page.get_by_text("Reply", exact=True).first.click()
 
     beyond = "document.documentElement.scrollWidth - innerWidth"
     for size in (WIDE, PHONE):
@@ -218,4 +218,4 @@ def test_paper_shows_comments_only_if_asked(visit, ada, grace, report):
 
     expect(comment(page, "Is that so?")).to_be_visible()
     expect(whole(page)).to_be_hidden()
-    expect(page.get_by_text("Another comment")).to_be_hidden()
+    expect(page.get_by_text("Add comment")).to_be_hidden()

@@ -48,9 +48,9 @@ def text_field(page):
 
 def test_from_nothing_to_a_report_that_others_read(visit, ada, project):
     page = visit(LISTED, ada)
-    page.get_by_role("link", name="Write a report").click()
+    page.get_by_role("link", name="New report").click()
     page.get_by_label("Title").fill("What helped")
-    page.get_by_role("button", name="Begin to write").click()
+    page.get_by_role("button", name="Create report").click()
 
     text_field(page).fill("Decoding *ahead* helped.\n\n")
     expect(preview(page).locator("em")).to_have_text("ahead")
@@ -85,7 +85,7 @@ def test_a_widget_is_opened_from_the_preview_and_changed(visit, ada, report):
 
     preview(page).get_by_role("button", name="Edit Loss").click()
     page.get_by_role("dialog").get_by_label("Title").fill("Losses")
-    page.get_by_role("button", name="Change").click()
+    page.get_by_role("button", name="Update").click()
 
     expect(text_field(page)).to_have_value(re.compile("title: Losses"))
     expect(
@@ -96,13 +96,13 @@ def test_a_widget_is_opened_from_the_preview_and_changed(visit, ada, report):
 
 def test_the_draft_is_there_after_the_page_was_left(visit, ada, report):
     page = visit(f"/reports/{report.id}/edit", ada)
-    expect(preview(page)).to_contain_text("As saved in version 1")
+    expect(preview(page)).to_contain_text("No changes since version 1")
     text_field(page).fill("half a thou")
     expect(preview(page)).to_contain_text("Draft saved")
 
     visit(f"/reports/{report.id}/")
-    expect(page.get_by_role("status")).to_contain_text("You have a draft")
-    page.get_by_role("link", name="Go on writing").click()
+    expect(page.get_by_role("status")).to_contain_text("You have an unsaved draft")
+    page.get_by_role("link", name="Continue editing").click()
 
     expect(text_field(page)).to_have_value("half a thou")
     assert Report.objects.get().text != "half a thou"
@@ -112,7 +112,7 @@ def test_a_draft_that_is_refused_is_said_and_sent_as_the_page_is_left(
     visit, ada, report, watch
 ):
     page = visit(f"/reports/{report.id}/edit", ada)
-    expect(preview(page)).to_contain_text("As saved in version 1")
+    expect(preview(page)).to_contain_text("No changes since version 1")
     page.route("**/draft", lambda route: route.fulfill(status=503))
     text_field(page).fill("half a thou")
     expect(preview(page).get_by_role("status")).to_contain_text("Not saved.")
@@ -134,7 +134,7 @@ def test_who_comes_second_is_told_and_decides(visit, ada, report, watch):
     expect(page.get_by_role("alert")).to_contain_text("changed this report")
     watch.allow("409")
     expect(text_field(page)).to_have_value("mine")
-    page.get_by_role("button", name="Save mine over it").click()
+    page.get_by_role("button", name="Save anyway").click()
 
     expect(page.get_by_role("article")).to_contain_text("mine")
     assert Report.objects.get().version == 3
@@ -146,9 +146,9 @@ def test_an_old_version_is_read_and_restored(visit, ada, report):
 
     page.get_by_role("link", name="version 2").click()
     page.get_by_role("link", name="1", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("This is version 1")
+    expect(page.get_by_role("status")).to_contain_text("You are viewing version 1")
     expect(page.locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
-    page.get_by_role("button", name="Restore this one").click()
+    page.get_by_role("button", name="Restore this version").click()
 
     expect(page.get_by_role("heading", name="What helped")).to_be_visible()
     expect(page.get_by_role("link", name="version 3")).to_be_visible()

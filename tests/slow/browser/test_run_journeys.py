@@ -130,7 +130,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
     expect(folded).to_contain_text(ada.user.username)
     assert violations(page) == []
 
-    folded.get_by_role("button", name="Bring it back").click()
+    folded.get_by_role("button", name="Restore").click()
     expect(page.get_by_text("The finding is back.")).to_be_visible()
     expect(finding).to_be_visible()
     expect(page.get_by_text("1 dismissed")).to_have_count(0)
@@ -164,7 +164,7 @@ def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
 def test_gpus_are_looked_at_one_by_one(visit, ada, page, run):
     visit(f"/runs/{run.id}/hardware?group=gpus", ada)
 
-    page.get_by_label("GPU by GPU").select_option(label="Each GPU: GPU power")
+    page.get_by_label("GPU view").select_option(label="Each GPU: GPU power")
 
     expect(page).to_have_url(re.compile("each=power_watts"))
     expect(page.locator(DRAWN)).to_be_visible()
@@ -200,7 +200,7 @@ def test_one_attribute_is_linked_to_and_its_value_copied(visit, ada, page, run):
 
     expect(page).to_have_url(re.compile("path="))
     expect(page.locator(".tree__leaves tr")).to_have_count(1)
-    page.get_by_role("button", name="Copy the value").click()
+    page.get_by_role("button", name="Copy value").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()

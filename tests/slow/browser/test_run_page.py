@@ -242,7 +242,7 @@ def test_the_search_hides_what_was_not_meant(visit, ada, page, project):
     # Its sections were folded; matching charts are drawn.
     expect(page.locator(f"{DRAWN}:visible")).to_have_count(6)
     page.get_by_role("searchbox").fill("(.*")
-    expect(page.get_by_role("heading", name="No series matches")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching series")).to_be_visible()
 
 
 def test_charts_follow_the_theme(visit, ada, page, project):
@@ -461,6 +461,6 @@ def test_on_a_phone_the_header_leaves_the_first_screen_to_the_run(
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert violations(page) == []
     # Long lines scroll horizontally.
-    copy = page.get_by_role("button", name="Copy the id")
+    copy = page.get_by_role("button", name="Copy ID")
     copy.scroll_into_view_if_needed()
     expect(copy).to_be_in_viewport()

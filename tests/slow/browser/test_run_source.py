@@ -27,11 +27,11 @@ def test_packages_are_found_by_a_part_of_their_name(source):
     page = source()
     packages = page.locator("#packages tbody tr")
 
-    page.get_by_label("Show packages that contain").fill("AGE-77")
+    page.get_by_label("Filter packages").fill("AGE-77")
 
     expect(packages.filter(visible=True)).to_have_count(1)
     expect(page.locator("#packages-count")).to_have_text("1 of 100")
-    page.get_by_label("Show packages that contain").fill("")
+    page.get_by_label("Filter packages").fill("")
     expect(packages.filter(visible=True)).to_have_count(100)
 
 

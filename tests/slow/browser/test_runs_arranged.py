@@ -80,7 +80,7 @@ def test_a_column_is_searched_for_and_added_with_the_keyboard(open_runs, project
 
     columns = panel(page, "columns")
     expect(columns.get_by_label("Search columns")).to_be_focused()
-    columns.get_by_label("Of a series").select_option("min")
+    columns.get_by_label("Series value").select_option("min")
     columns.get_by_label("Search columns").press_sequentially("LOSS")
     expect(columns.get_by_role("listbox").get_by_role("option").first).to_have_text(
         "min(train/loss)"
@@ -207,7 +207,7 @@ def test_groups_show_numbers_and_open_to_their_runs(open_runs, project):
     first = page.locator(".runs-grid__row--group").first
     expect(first).to_contain_text("optimizer x")
     expect(first.get_by_role("gridcell").nth(1)).to_have_text("0.3")
-    page.get_by_label("Numbers of groups").select_option("best")
+    page.get_by_label("Group value").select_option("best")
     expect(first.get_by_role("gridcell").nth(1)).to_have_text("0.1")
 
     grid = page.get_by_role("treegrid")
@@ -278,7 +278,7 @@ def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
         *("5 min", "20 %", "50 %", "1", "2 kWh", "")
     ]
     expect(cells.nth(3)).to_have_attribute("title", re.compile("lowest 25 %.*of 2$"))
-    page.get_by_label("Numbers of groups").select_option("best")
+    page.get_by_label("Group value").select_option("best")
     expect(cells.nth(3)).to_have_text("25 %")
 
     groups = panel(page, "groups")
@@ -330,9 +330,9 @@ def test_a_view_is_kept_changed_and_opened_by_its_name(open_runs, project):
     page = open_runs("?sort=name&column=state")
 
     panel(page, "views")
-    page.get_by_label("Name of the new view").fill("By name")
-    page.get_by_label("Share it with the team").check()
-    page.get_by_role("button", name="Save as a view").click()
+    page.get_by_label("New view name").fill("By name")
+    page.get_by_label("Share with project").check()
+    page.get_by_role("button", name="Save view").click()
     page.wait_for_url("**/?view=*")
     assert heads(page) == ["name", "state"]
     assert list(state(page)) == ["view"]
@@ -349,7 +349,7 @@ def test_a_view_is_kept_changed_and_opened_by_its_name(open_runs, project):
     assert names(page)[0] == "run 00002"
 
     panel(page, "views")
-    page.get_by_role("button", name="Make it the default").click()
+    page.get_by_role("button", name="Set as default").click()
     page.wait_for_load_state("networkidle")
     page = open_runs()
     assert names(page)[0] == "run 00002"

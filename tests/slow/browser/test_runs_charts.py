@@ -117,8 +117,8 @@ def test_the_first_ten_are_shown_and_any_other_by_its_eye(open_runs, project):
     expect_lines(page, 4)
 
     page.get_by_role("button", name="None", exact=True).click()
-    expect(page.get_by_role("heading", name="No run is shown")).to_be_visible()
-    page.get_by_role("button", name="Show the first runs").click()
+    expect(page.get_by_role("heading", name="All runs are hidden")).to_be_visible()
+    page.get_by_role("button", name="Show first runs").click()
     expect(page.get_by_text("10 of 30 runs shown")).to_be_visible()
     expect_lines(page, 10)
     assert address_now(page).endswith("?sort=name&as=charts")
@@ -179,10 +179,10 @@ def test_charts_come_and_go_with_runs_and_the_others_stay(open_runs, project):
     section.locator("summary").click()
     expect(page.locator(".chart")).to_have_count(3)
 
-    page.get_by_label("Show charts with this in their path").fill("RATE")
+    page.get_by_label("Filter charts by path").fill("RATE")
     expect(page.locator(".chart")).to_have_count(1)
-    page.get_by_label("Show charts with this in their path").fill("xyz")
-    expect(page.get_by_role("heading", name="No series has")).to_be_visible()
+    page.get_by_label("Filter charts by path").fill("xyz")
+    expect(page.get_by_role("heading", name="No series path")).to_be_visible()
     page.get_by_role("button", name="Show all charts").click()
     expect(page.locator(".chart")).to_have_count(3)
 
@@ -253,7 +253,7 @@ def test_on_a_phone_the_list_is_folded_above_the_charts(open_runs, page, project
     page.get_by_role("button", name="Runs", exact=True).click()
     expect(row(page, "one")).to_be_visible()
     eye(page, "one").click()
-    expect(page.get_by_role("heading", name="No run is shown")).to_be_visible()
+    expect(page.get_by_role("heading", name="All runs are hidden")).to_be_visible()
     assert violations(page) == []
 
 

@@ -92,7 +92,7 @@ def test_means_of_the_hardware_say_that_they_are_of_the_whole_run(open_runs, pro
 
     expect(head(page, "CPU, run")).to_have_attribute("title", re.compile("whole run"))
     expect(query_field(page)).to_have_attribute(
-        "placeholder", re.compile("^Query, for example: ")
+        "placeholder", re.compile("^Query, for example ")
     )
 
 
@@ -128,8 +128,8 @@ def test_the_filter_is_in_the_address_and_can_be_cleared(open_runs, project):
     assert names(page) == ["slow"]
 
     add_filter(page, "state", "running")
-    expect(page.get_by_role("heading", name="No run matches")).to_be_visible()
-    page.get_by_role("button", name="Clear the filter").click()
+    expect(page.get_by_role("heading", name="No matching runs")).to_be_visible()
+    page.get_by_role("button", name="Clear filter").click()
     expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
     assert len(names(page)) == 3
     assert address_now(page).endswith("/")
@@ -212,7 +212,7 @@ def test_picked_runs_can_be_compared_in_the_order_picked(open_runs, project):
         "href", f"/w/ada-workspace/vision/ladders/?runs={ids}"
     )
     expect(page.get_by_text("2 selected")).to_be_visible()
-    page.get_by_role("button", name="Unselect").click()
+    page.get_by_role("button", name="Clear selection").click()
     expect(page.get_by_text("2 selected")).to_be_hidden()
 
 
@@ -508,7 +508,7 @@ def test_the_unknown_is_a_dash_and_not_zero(open_runs, project):
     said = "not diagnosed"
     assert texts == ["finished\nbare", "–", "–", "–", "", said]
     expect(cells.filter(has_text=said)).to_have_attribute(
-        "title", "The diagnosis runs during training and when a stage ends"
+        "title", "Runs are diagnosed during training and when a stage ends"
     )
 
 
@@ -574,7 +574,7 @@ def test_a_mistake_in_a_query_is_shown_where_it_is(open_runs, project):
     assert violations(page) == []
     page.reload(wait_until="networkidle")
     expect(mistake).to_be_visible()
-    unread = page.get_by_role("heading", name="The filter has an error")
+    unread = page.get_by_role("heading", name="Invalid filter")
     expect(unread).to_be_visible()
     expect(page.get_by_text("1 run", exact=True)).to_be_visible()
 
@@ -634,22 +634,22 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     # A further run arrives before the confirmation: the page asks again with the new
     # number.
     make_run(project, "run that came")
-    asked.get_by_role("button", name="Go on").click()
+    asked.get_by_role("button", name="Continue").click()
     again = page.get_by_role("dialog", name="Tag 1\u202f204 runs “old”?")
     expect(again).to_contain_text("1\u202f204, not 1\u202f203")
     watch.allow("409")
     assert not Attribute.objects.filter(path="tags").exists()
-    again.get_by_role("button", name="Go on").click()
+    again.get_by_role("button", name="Continue").click()
     expect(page.get_by_text("Tagged 1\u202f204 runs “old”")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone for 1\u202f204 runs")).to_be_visible()
     assert not Attribute.objects.filter(path="tags").exclude(items=[]).exists()
 
-    page.get_by_role("button", name="Trash", exact=True).click()
+    page.get_by_role("button", name="Move to trash").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     assert Run.objects.in_trash().count() == 0
-    page.get_by_role("button", name="Trash", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Move to trash").click()
+    page.get_by_role("dialog").get_by_role("button", name="Continue").click()
     expect(page.get_by_text("Moved 1\u202f204 runs to the trash")).to_be_visible()
     assert [run.name for run in Run.objects.not_in_trash()] == ["another"]
     page.get_by_role("button", name="Undo").click()
@@ -725,10 +725,10 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
     add = page.get_by_role("button", name="Add", exact=True)
     progress = page.locator("[data-part=progress]")
     bar = page.locator("[data-part=picked]")
-    trash = page.get_by_role("button", name="Trash", exact=True)
+    trash = page.get_by_role("button", name="Move to trash")
 
     add.click()
-    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    page.get_by_role("dialog").get_by_role("button", name="Continue").click()
     expect(progress).to_have_text("Changing 3\u202f000 runs …")
     expect(bar).to_have_attribute("aria-busy", "true")
     expect(trash).to_be_disabled()
@@ -773,7 +773,7 @@ def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
 
     page.get_by_role("button", name="Add", exact=True).click()
     if is_matching:
-        page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+        page.get_by_role("dialog").get_by_role("button", name="Continue").click()
     expect(page.get_by_text("asking what has changed")).to_be_visible()
     done = "1\u202f004 runs" if is_matching else "1 run"
     expect(page.get_by_text(f"Tagged {done} “old”")).to_be_visible()
@@ -798,7 +798,7 @@ def test_who_is_quicker_than_what_changes_runs_is_heard_once_it_is_there(
     page.route("**/table/bulk_actions.js*", hold)
 
     mark(page, "one").click()
-    page.get_by_role("button", name="Trash", exact=True).click()
+    page.get_by_role("button", name="Move to trash").click()
     wait_until(page, lambda: len(held) == 1)
     held[0].continue_()
 
@@ -816,7 +816,7 @@ def test_an_answer_that_is_cut_off_is_no_answer(open_runs, project, cut):
 
     page.route("**/runs/trash", cut_off, times=1)
     mark(page, "one").click()
-    page.get_by_role("button", name="Trash", exact=True).click()
+    page.get_by_role("button", name="Move to trash").click()
 
     expect(page.get_by_text("Moved 1 run to the trash")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
@@ -835,7 +835,7 @@ def test_where_nobody_can_tell_runs_may_have_changed_and_undo_finds_out_later(
     page.route("**/runs/changed?*", lambda route: route.abort())
     page.clock.install()
 
-    page.get_by_role("button", name="Trash", exact=True).click()
+    page.get_by_role("button", name="Move to trash").click()
     expect(page.get_by_text("asking what has changed")).to_be_visible()
     page.clock.fast_forward(60_000)
     expect(page.get_by_text("runs may have changed")).to_be_visible()

@@ -64,9 +64,9 @@ def reader(
 
 def test_a_report_is_written_shared_and_read_on_a_phone(visit, ada, runs, reader):
     page = visit(LISTED, ada)
-    page.get_by_role("link", name="Write a report").click()
+    page.get_by_role("link", name="New report").click()
     page.get_by_label("Title").fill("What helped")
-    page.get_by_role("button", name="Begin to write").click()
+    page.get_by_role("button", name="Create report").click()
     page.get_by_label("Text in Markdown").fill(BLOCKS)
     preview = page.get_by_role("region", name="Preview")
     expect(preview).to_contain_text("Draft saved")
@@ -117,7 +117,7 @@ def dashboard(runs, ada):
 def test_a_frozen_dashboard_shows_the_runs_it_had(visit, ada, runs, dashboard, reader):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     open_dialog(page)
-    page.get_by_role("checkbox", name="Freeze it").check()
+    page.get_by_role("checkbox", name="Freeze").check()
     path = make_in_dialog(page)
     write_series(make_run(runs[0].project, "newest"), "train/loss", [1.0])
 

@@ -39,9 +39,9 @@ def stranger_page(browser: Browser, live_server: LiveServer):
 
 
 def make_in_dialog(page: Page) -> str:
-    """Make a link with the dialog that is open; return where it leads."""
+    """Create a link with the dialog that is open; return where it leads."""
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("button", name="Make a link").click()
+    dialog.get_by_role("button", name="Create link").click()
     address = dialog.locator("#share-address")
     expect(address).to_contain_text("/s/sml_")
     return urlsplit(address.inner_text()).path
@@ -78,7 +78,7 @@ def test_a_run_is_shared_seen_and_revoked(visit, ada, runs, stranger_page):
     expect(dialog.get_by_text("for the review")).to_be_visible()
     expect(dialog.get_by_text("opened 1 time")).to_be_visible()
     dialog.locator("summary").first.click()
-    dialog.get_by_role("button", name="Revoke for good").click()
+    dialog.get_by_role("button", name="Revoke link").click()
     expect(dialog.get_by_text("revoked by ada")).to_be_visible()
 
     response = stranger_page.reload()
@@ -97,7 +97,7 @@ def test_the_day_is_asked_for_only_where_it_counts(visit, ada, runs, watch):
 
     page.get_by_label("Expires").select_option("On a date")
     expect(day).to_be_visible()
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create link").click()
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("the date")
     watch.allow("400")
     day.fill("2199-12-31")
@@ -168,7 +168,7 @@ def test_the_report_of_a_ladder_is_shared(visit, ada, runs, stranger_page):
     expect(heading).to_be_visible()
     expect(stranger_page.get_by_role("button", name="Print")).to_be_visible()
     assert violations(stranger_page) == []
-    stranger_page.get_by_role("link", name="The ladder itself").click()
+    stranger_page.get_by_role("link", name="Back to ladder").click()
     expect(stranger_page).to_have_url(re.compile(f"{shared}ladders/"))
 
 

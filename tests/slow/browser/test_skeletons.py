@@ -145,7 +145,7 @@ def test_a_dialog_opens_before_what_it_holds(visit, ada, runs):
     expect(dialog.locator(".skeleton").nth(0)).to_be_visible()
     held.come()
 
-    expect(dialog.get_by_role("button", name="Make a link")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Create link")).to_be_visible()
     expect(dialog.locator(".skeleton")).to_have_count(0)
 
 

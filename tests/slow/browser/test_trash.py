@@ -74,14 +74,14 @@ def test_a_run_is_deleted_only_after_a_question(visit, ada, trash):
     row = page.get_by_role("row").filter(has_text="failed one")
 
     row.get_by_role("button", name="Delete failed one").click()
-    page.get_by_role("button", name="Keep it").press("Enter")
+    page.get_by_role("button", name="Cancel").press("Enter")
     expect(row).to_be_visible()
     assert not Run.objects.exclude(purging_at=None).exists()
 
     row.get_by_role("button", name="Delete failed one").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
 
-    expect(page.get_by_role("status")).to_contain_text("1 run is being deleted")
+    expect(page.get_by_role("status")).to_contain_text("Deleting 1 run")
     expect(row).to_have_count(0)
 
 
@@ -140,7 +140,7 @@ def test_a_dashboard_is_restored_from_the_trash_or_deleted_after_a_question(
     page.get_by_role("button", name="Move to trash").click()
     page.get_by_role("link", name="Trash", exact=True).click()
     row.get_by_role("button", name="Delete nightly").click()
-    page.get_by_role("button", name="Keep it").press("Enter")
+    page.get_by_role("button", name="Cancel").press("Enter")
     expect(row).to_be_visible()
     row.get_by_role("button", name="Delete nightly").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
@@ -159,7 +159,7 @@ def test_what_is_purged_is_gone_from_the_trash(visit, ada, board):
     clear_away()
 
     page = visit("/w/ada-workspace/vision/trash", ada)
-    expect(page.get_by_role("heading", name="The trash is empty")).to_be_visible()
+    expect(page.get_by_role("heading", name="Trash is empty")).to_be_visible()
 
 
 def slowly(route):
@@ -179,12 +179,12 @@ def test_a_click_before_what_asks_is_there_is_asked_about(visit, ada, board, pag
 
     visit("/w/ada-workspace/vision/trash", ada)
 
-    expect(page.get_by_role("dialog")).to_contain_text("Delete “nightly” for good?")
+    expect(page.get_by_role("dialog")).to_contain_text("Delete “nightly” permanently?")
     assert Dashboard.with_deleted.filter(id=board.id).exists()
 
 
 def test_an_empty_trash_holds_for_everybody(visit, ada, project):
     page = visit("/w/ada-workspace/vision/trash", ada)
 
-    expect(page.get_by_role("heading", name="The trash is empty")).to_be_visible()
+    expect(page.get_by_role("heading", name="Trash is empty")).to_be_visible()
     assert violations(page) == []

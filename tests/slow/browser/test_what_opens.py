@@ -104,7 +104,7 @@ DIALOGS: Mapping[str, tuple[str, Steps]] = {
     "panel-dialog": ("run-charts", add_panel),
     "zoomed": ("run-media", enlarge),
     "annotate": ("run-charts", in_chart_menu("Annotate…")),
-    "choose": ("run-charts", in_chart_menu("Join with other series…")),
+    "choose": ("run-charts", in_chart_menu("Combine with other series…")),
     "discard-draft": ("report-edit", discard),
     "update-view": ("runs?view={view}", changed_view),
 }

@@ -32,7 +32,7 @@ INIT = 'run = agent.init("my run", stage="train")'
 DESCRIBE = "agent.frameworks.torch.describe(run, model=model, optimizer=optimizer)"
 REQUEST = 'with run.phase("request"):'
 PART = 'with run.phase("request"), run.phase("load_model"):'
-LADDER = "seamark: tick both runs in the runs table and press Make ladder"
+LADDER = "seamark: select both runs in the runs table and press Create ladder"
 FLOPS = "agent.frameworks.torch.describe(run, model=model, flops_per_example=6e12)"
 DATASET = "SEAMARK_DATASET=/path/to/data python train.py"
 LOSS = 'run.log({"train/loss": loss})'

@@ -36,13 +36,13 @@ class Answer(StrEnum):
 class Became(StrEnum):
     """The change of a finding against the reference run."""
 
-    GONE = "gone"  # the reference has it; here it was judged and not found
+    FIXED = "fixed"  # the reference has it; here it was judged and not found
     LOST = "lost"  # the same for a finding that describes a good state
     REACHED = "reached"
     NEW = "new"
     SMALLER = "smaller"  # both have it, and here its value is closer to the limit
     LARGER = "larger"
-    SAME = "the same"
+    SAME = "unchanged"
     UNKNOWN = ""  # one of the two was not judged, or neither has it
 
 
@@ -57,7 +57,7 @@ class FindingCell:
 
     @property
     def differs(self) -> bool:
-        return self.became in (Became.GONE, Became.NEW, Became.LOST, Became.REACHED)
+        return self.became in (Became.FIXED, Became.NEW, Became.LOST, Became.REACHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _row(
 def _of_rule(rule: str, became: Became) -> Became:
     if rule not in GOOD_STATES:
         return became
-    return {Became.GONE: Became.LOST, Became.NEW: Became.REACHED}.get(became, became)
+    return {Became.FIXED: Became.LOST, Became.NEW: Became.REACHED}.get(became, became)
 
 
 def _became(
@@ -158,7 +158,7 @@ def _became(
     if theirs is not None and ours is not None:
         return _size(_measured(theirs, theirs), _measured(ours, theirs))
     return {
-        (Answer.FINDING, Answer.HEALTHY): Became.GONE,
+        (Answer.FINDING, Answer.HEALTHY): Became.FIXED,
         (Answer.HEALTHY, Answer.FINDING): Became.NEW,
     }.get((reference, here), Became.UNKNOWN)
 

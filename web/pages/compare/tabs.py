@@ -191,7 +191,7 @@ def _findings(comparison: Comparison) -> dict[str, Any]:
         verdicts.append(
             RunVerdict(
                 each,
-                gone=counts[Became.GONE],
+                gone=counts[Became.FIXED],
                 new=counts[Became.NEW],
                 smaller=counts[Became.SMALLER],
                 larger=counts[Became.LARGER],

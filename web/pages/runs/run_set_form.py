@@ -98,7 +98,7 @@ def read_run_set(actor: Actor, posted: QueryDict, project: Any) -> RunSet | None
     if order.endswith(":"):
         order += posted.get("order_path", "").strip()
         if order.endswith(":"):
-            raise InvalidInput("Of the metric", "must be given for this order")
+            raise InvalidInput("Metric", "must be given for this order")
     run_set = _checked(
         {
             "query": posted.get("query", "").strip(),
@@ -125,7 +125,7 @@ def _checked(plain: dict[str, Any]) -> RunSet:
     except InvalidInput as error:
         if error.field == "first":
             wanted = f"must be a whole number from 1 to {MAX_RUNS}"
-            raise InvalidInput("How many", wanted) from error
+            raise InvalidInput("Limit", wanted) from error
         raise
 
 

@@ -114,7 +114,7 @@ def test_runs_in_the_trash_are_left_alone(run):
 
 def test_a_runs_page_says_that_rules_have_changed(run, client_of):
     client = client_of(owner_of(run))
-    notice = "Rules or limits changed after the diagnosis of this run"
+    notice = "Rules or limits have changed since this run was diagnosed"
 
     assert notice not in client.get(f"/runs/{run.id}/").content.decode()
     Diagnosis.objects.update(rules_version="older")

@@ -198,7 +198,7 @@ def test_an_invitation_is_mailed_as_text_and_page(member, audit, settings):
     join_as_new(secret, email="", **NEW)
     assert EmailAddress.objects.get(email="bob@example.com").verified
     assert mail.to == "bob@example.com"
-    assert mail.subject == "ada invites you to R&D <b>"
+    assert mail.subject == "ada invited you to R&D <b>"
     assert link in mail.text
     assert "R&D <b>" in mail.text
     assert f'href="{link}"' in mail.html

@@ -136,4 +136,4 @@ def test_leaving_a_good_state_is_a_loss_and_reaching_it_is_none():
         (row,) = compare_findings([good, other], reference=reference)
         assert row.cells[1 - reference].became == became
         counts = count_changes([row], 1 - reference)
-        assert (counts[Became.GONE], counts[Became.NEW]) == (0, 0)
+        assert (counts[Became.FIXED], counts[Became.NEW]) == (0, 0)

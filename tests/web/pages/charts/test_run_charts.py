@@ -89,7 +89,7 @@ class TestPage:
 
         assert found(charts("?search=^train/.*raw$&regex=1")) == ["train/Loss_raw"]
         assert found(mistaken) == []
-        assert "This is no regular expression: missing )" in mistaken.content.decode()
+        assert "Invalid regular expression: missing )" in mistaken.content.decode()
 
     def test_draws_over_any_series(self, charts):
         text = charts("?axis=series&over=train/Loss_raw").content.decode()
@@ -105,8 +105,8 @@ class TestPage:
         silent = charts("?known=3", **hx).content.decode()
         Run.objects.filter(id=run.id).update(state=State.FINISHED)
 
-        assert "Live: charts follow the run" in live
-        assert "Nothing has come from this run since" in silent
+        assert "Live updates" in live
+        assert "No data from this run since" in silent
         assert charts("?known=3", **hx).content.decode().strip() == ""
 
     def test_a_live_page_learns_of_new_series(self, charts):

@@ -127,9 +127,9 @@ def test_a_run_of_many_is_told_from_that_with_the_same_colour(get, project):
 def test_a_list_of_many_runs_can_be_searched_and_hidden_at_once(get, project, runs):
     many = [make_run(project, f"run-{number}") for number in range(13)]
 
-    assert "Find among these" not in text(get(*runs))
+    assert "Find a run" not in text(get(*runs))
     page = text(get(*many))
-    assert "Find among these" in page
+    assert "Find a run" in page
     assert "hidden=0.1.2.3.4.5.6.7.8.9.10.11.12" in page
 
 
@@ -141,7 +141,7 @@ def test_unknown_runs_are_named_without_breaking_the_page(get, runs, hidden):
     response = get(*runs, hidden)
 
     assert response.status_code == 200
-    assert "There is no such run, or you may not see it" in text(response)
+    assert "This run does not exist, or you cannot access it" in text(response)
     assert "<script>alert" not in text(response)
 
 
@@ -158,7 +158,7 @@ def test_forbidden_and_absent_runs_look_the_same(get, runs, stranger):
 
 
 def test_says_how_many_runs_are_too_many(get):
-    assert "3 more in this address are left out" in text(
+    assert "3 more runs in this URL are not shown" in text(
         get(*(uuid4() for _ in range(103)))
     )
 
@@ -180,7 +180,7 @@ def test_charts_can_be_narrowed_by_their_path(get, runs):
     write_series(runs[0], "train/accuracy", [1.0])
 
     assert text(get(*runs, text="LOSS")).count('data-behaviour="chart"') == 1
-    assert "No series has “xyz” in its path" in text(get(*runs, text="xyz"))
+    assert "No series path contains “xyz”" in text(get(*runs, text="xyz"))
 
 
 def test_a_figure_has_a_line_for_each_run_that_has_the_series(get, runs):
@@ -313,7 +313,7 @@ def test_shows_diagnoses_side_by_side(get, project):
     page = text(get(*runs, tab="findings"))
 
     assert "Not enough data-loader workers" in page
-    assert "<strong>gone</strong>" in page
+    assert "<strong>fixed</strong>" in page
     # Time breakdowns side by side, above the findings.
     assert page.index("Time breakdown") < page.index("Not enough data-loader")
 
@@ -334,7 +334,7 @@ def test_a_finding_that_is_still_there_is_told_with_its_measure(get, project):
     page = text(get(*runs, tab="findings"))
 
     assert re.search(r"compare-became--(smaller|larger)\">(smaller|larger)<", page)
-    assert "share of step time, from data_wait_seconds; the limit is 10 %" in page
+    assert "share of step time, from data_wait_seconds; limit 10 %" in page
 
 
 def test_says_which_runs_are_not_diagnosed(get, runs):
@@ -348,8 +348,8 @@ def test_offers_a_ladder_to_those_who_may_edit(get, runs, client_of, project):
     address = reverse("compare", args=[project.workspace.slug, project.slug])
     query = {"runs": f"{runs[0].id},{runs[1].id}"}
 
-    assert "Make a ladder" in text(get(*runs))
-    assert "Make a ladder" not in text(client_of(viewer).get(address, query))
+    assert "Create ladder" in text(get(*runs))
+    assert "Create ladder" not in text(client_of(viewer).get(address, query))
 
 
 @pytest.mark.parametrize(
@@ -611,7 +611,7 @@ def test_values_that_have_no_chart_are_counted(get, project):
 
     assert page.count('data-behaviour="chart"') == 12
     assert "has 14 values" in page
-    assert "the 2 runs with the other 2 are in none" in page
+    assert "2 runs with the other 2 are not shown" in page
 
 
 @pytest.mark.parametrize("part", ["-1", "x", ""])
@@ -697,7 +697,7 @@ def test_compares_what_two_runs_were_made_from(get, runs):
     assert "3 of 3 parts differ" in page
     assert "lr=0.<mark>1</mark>" in page
     assert "lr=0.<mark>2</mark>" in page
-    assert "not captured of first" in page
+    assert "not captured for first" in page
 
 
 @pytest.mark.parametrize("view", ["unified", "split"])
@@ -714,7 +714,7 @@ def test_sources_of_strangers_are_shown_letter_for_letter(get, runs, view):
 def test_says_how_to_capture_when_nothing_was(get, runs):
     page = text(get(*runs, tab="source"))
 
-    assert "Nothing was captured" in page
+    assert "No source captured" in page
     assert "SEAMARK_URL=http://testserver" in page
     assert "project=&quot;vision&quot;" in page
 
@@ -737,8 +737,8 @@ def test_parallel_coordinates_stand_beside_all_runs_of_a_query(get, runs, projec
     mistaken = text(get(*runs, tab="parallel", among="1", query="params/lr >"))
 
     assert str(other.id) in found
-    assert "1 beside" in found
-    assert "The query is not understood" in mistaken
+    assert "plus 1" in found
+    assert "Invalid query" in mistaken
 
 
 def test_a_scatter_has_a_point_for_each_run_that_has_both_values(get, runs):
@@ -948,8 +948,8 @@ def test_charts_are_found_by_an_expression_and_its_mistake_is_explained(get, run
     none = text(get(*runs, text="^loss", regex="1"))
 
     assert found.count('data-behaviour="chart"') == 2
-    assert "This is no regular expression: missing )" in mistaken
+    assert "Invalid regular expression: missing )" in mistaken
     assert "(&lt;b&gt;" in mistaken
     assert mistaken.count('data-behaviour="chart"') == 0
-    assert "No series has a path that “^loss” matches" in none
+    assert "No series path matches “^loss”" in none
     assert text(get(*runs, text="(")).count('data-behaviour="chart"') == 0

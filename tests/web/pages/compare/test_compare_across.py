@@ -52,7 +52,7 @@ def offered(response) -> list[str]:
 def test_every_tab_names_the_project_of_each_run(compared, runs, tab):
     page = text(compared(*runs, tab=tab))
 
-    assert "There is no such run" not in page
+    assert "This run does not exist" not in page
     assert 'title="vision / base"' in page
     assert 'title="speech / base"' in page
 
@@ -147,7 +147,7 @@ def test_all_that_are_found_are_added_at_once(compared, visitor, project, beside
     [address] = re.findall(r'__all"><a data-keeps-zoom href="([^"]+)"', page)
     added = text(visitor.get(address.replace("&amp;", "&")))
 
-    assert "Add all 3 of these" in page
+    assert "Add all 3" in page
     assert all(f"speech / {run.name}" in added for run in made)
 
 
@@ -158,7 +158,7 @@ def test_a_project_of_another_workspace_is_none(compared, stranger, runs):
     search = text(compared(name="compare-search", q="hidden"))
     chosen = compared(name="compare-search", q="", **{"in": "secret"})
 
-    assert "There is no such run, or you may not see it" in page
+    assert "This run does not exist, or you cannot access it" in page
     assert "secret" not in page
     assert "hidden<" not in search
     assert chosen.status_code == 404
@@ -220,7 +220,7 @@ def test_findings_and_ledgers_of_both_stand_side_by_side(compared, project, besi
     page = text(compared(*found, tab="findings"))
 
     assert "Not enough data-loader workers" in page
-    assert "<strong>gone</strong>" in page
+    assert "<strong>fixed</strong>" in page
     assert page.count("Time breakdown") == 1
 
 

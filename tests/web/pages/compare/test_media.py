@@ -134,8 +134,8 @@ def test_paths_are_found_by_a_part_or_an_expression(get, runs):
         "notes/of",
         "samples/caption",
     ]
-    assert "No path matches" in get(*runs, text="nowhere")
-    assert "This is no regular expression" in get(*runs, text="(", regex="1")
+    assert "No matching paths" in get(*runs, text="nowhere")
+    assert "Invalid regular expression" in get(*runs, text="(", regex="1")
 
 
 def test_each_run_shows_its_nearest_step_at_or_before(row, runs):
@@ -146,7 +146,7 @@ def test_each_run_shows_its_nearest_step_at_or_before(row, runs):
     assert row(*runs, path="caption", at=19) == ["at 10 step 10", "at 15 step 15"]
     assert row(*runs, path="caption", at=10) == [
         "at 10 step 10",
-        "Nothing yet: it begins at step 15.",
+        "First logged at step 15.",
     ]
 
 
@@ -235,7 +235,7 @@ def test_a_picture_that_has_not_arrived_is_awaited(row, runs):
 
     first, second = row(*runs, path="samples")
 
-    assert "has not arrived yet" in first
+    assert "Not uploaded yet" in first
     assert second == "–"
 
 
@@ -357,7 +357,7 @@ def test_a_damaged_chunk_is_said_and_the_others_are_shown(row, runs):
             ],
         )
 
-    assert row(*runs, path="caption") == ["This cannot be read.", "a text step 0"]
+    assert row(*runs, path="caption") == ["Cannot read this content.", "a text step 0"]
 
 
 @pytest.fixture

@@ -105,8 +105,8 @@ def board_of(dashboard) -> Board:
 
 
 def test_an_empty_list_says_what_a_dashboard_is(visitor, viewer, listed):
-    assert "Start from an example" in visitor.get(listed).content.decode()
-    assert "Start from an example" not in viewer.get(listed).content.decode()
+    assert "Start with an example" in visitor.get(listed).content.decode()
+    assert "Start with an example" not in viewer.get(listed).content.decode()
 
 
 def test_lists_dashboards_with_what_is_on_them(visitor, listed, dashboard):
@@ -141,7 +141,7 @@ def test_an_example_of_an_empty_project_can_be_made_too(visitor, listed):
 
 def test_a_dashboard_can_be_about_the_runs_of_an_address(visitor, listed, runs):
     ids = f"{runs[1].id},{runs[0].id},{uuid4()},nonsense"
-    assert "About 2 runs" in visitor.get(listed, {"runs": ids}).content.decode()
+    assert "For 2 runs" in visitor.get(listed, {"runs": ids}).content.decode()
 
     visitor.post(listed, {"name": "Two", "runs": ids})
 
@@ -454,7 +454,7 @@ def test_runs_in_the_trash_stay_on_a_widget_that_is_changed(visitor, project, me
     found |= {"set-summary": "last", "set-over": "lowest"}
     post(visitor, "widget-edit", made.id, VALUE, runs_of="list", title="new", **found)
 
-    assert "chosen 0, which is in the trash" in form
+    assert "chosen 0 (in the trash)" in form
     widget = board_of(made).widget(VALUE)
     assert (widget.title, widget.run_set.runs) == ("new", ids)
     assert widget.settings["reference"] == str(ids[0])
@@ -581,7 +581,7 @@ def test_a_widget_can_name_its_runs(visitor, dashboard, runs):
     assert made.settings["reference"] == str(runs[0].id)
     shown = body(visitor, dashboard, VALUE)
     assert "\u22120.25 (\u221250 %)" in shown
-    assert "against" in shown
+    assert "vs." in shown
 
 
 REFUSED = {
@@ -592,8 +592,8 @@ REFUSED = {
     "axis ends": ({"set-y_low": "2", "set-y_high": "1"}, "must begin below its end"),
     "an axis end": ({"set-x_low": "nan"}, "x_low is invalid"),
     "a query": ({"runs_of": "query", "query": "a >"}, "query is not understood"),
-    "an order": ({"runs_of": "query", "order": "path:"}, "Of the metric must be given"),
-    "a count": ({"runs_of": "query", "first": "0"}, "How many must be a whole number"),
+    "an order": ({"runs_of": "query", "order": "path:"}, "Metric must be given"),
+    "a count": ({"runs_of": "query", "first": "0"}, "Limit must be a whole number"),
     "no runs": ({"runs_of": "list"}, "must be 1 to 100 runs"),
     "a run": ({"runs_of": "list", "run": "nobody"}, "is no run of this project"),
     "no view": ({"runs_of": "view"}, "must be a shared view of this project"),
@@ -620,7 +620,7 @@ def test_a_refused_form_says_why_beside_what_was_typed(visitor, dashboard, field
 
 def test_a_dashboard_follows_a_shared_view(visitor, dashboard, project, member):
     address = reverse("dashboard-runs", args=[dashboard.id])
-    assert "There is no shared view yet" in visitor.get(address).content.decode()
+    assert "No shared views yet" in visitor.get(address).content.decode()
     kept = {"project": project, "owner": member.user}
     SavedView.objects.create(name="mine alone", **kept)
     view = SavedView.objects.create(name="good", is_shared=True, state="q=slow", **kept)
@@ -663,12 +663,12 @@ def test_a_view_that_is_gone_is_said_wherever_it_was_meant(
     assert "a view that is gone" in page
     assert "deleted, or no longer shared" in body(visitor, dashboard, TABLE)
     form = visitor.get(reverse("dashboard-runs", args=[dashboard.id]))
-    assert "The view that was chosen is gone" in form.content.decode()
+    assert "Saved view was deleted" in form.content.decode()
 
 
 def test_the_dashboards_runs_can_be_changed(visitor, dashboard):
     address = reverse("dashboard-runs", args=[dashboard.id])
-    assert "Which runs" in visitor.get(address).content.decode()
+    assert "Runs to show" in visitor.get(address).content.decode()
 
     post(visitor, "dashboard-runs", dashboard.id, query="name = slow", first="5")
 

@@ -76,14 +76,14 @@ def test_a_team_server_first_shows_how_to_connect(member, client_of, settings):
 
     assert html.index("export SEAMARK_URL") < html.index("import agent")
     # Both are true only for the user who started the server.
-    assert "need no setting" not in html
+    assert "no configuration is needed" not in html
     assert "python3 manage.py demo" not in html
 
 
 def test_viewers_are_not_told_to_log(client_of):
     html = page(client_of(make_member("vic", role="viewer")))
 
-    assert "Nothing has been logged yet" in html
+    assert "Nothing logged yet" in html
     assert "import agent" not in html
 
 

@@ -73,8 +73,8 @@ def form_of(*runs, **fields):
 
 
 def test_an_empty_list_says_what_a_ladder_is(visitor, viewer, listed):
-    assert "A ladder is a chain of runs" in visitor.get(listed).content.decode()
-    assert "Make a ladder" not in viewer.get(listed).content.decode()
+    assert "A ladder is a series of runs" in visitor.get(listed).content.decode()
+    assert "Create ladder" not in viewer.get(listed).content.decode()
 
 
 def test_lists_ladders_with_their_rungs(visitor, listed, ladder):
@@ -108,8 +108,8 @@ def test_tells_what_each_rung_was_worth(visitor, project):
     assert "“decoded ahead”" in page
     assert "decoded_ahead</span> <del>false</del>" in page
     assert "no GPU" in page
-    assert "Predicted against achieved" in page
-    assert "gone" in page
+    assert "Predicted vs. achieved" in page
+    assert "fixed" in page
 
 
 def test_tells_what_was_learned_and_what_is_left(visitor, project):
@@ -117,9 +117,9 @@ def test_tells_what_was_learned_and_what_is_left(visitor, project):
     runs = [make_measured_run(project, job) for job in (DEMO[1], faster)]
     page = page_of(visitor, ladder_of(project, *runs))
 
-    assert "Faster, but worse" in page
+    assert "Faster, but the loss is worse" in page
     assert re.search(r"after [\d\u202f]+ examples, worse, ±", page)
-    assert "Left to gain" in page
+    assert "Remaining potential" in page
 
 
 def test_a_run_too_short_to_judge_says_so(visitor, project):
@@ -129,14 +129,14 @@ def test_a_run_too_short_to_judge_says_so(visitor, project):
     page = page_of(visitor, ladder_of(project, *runs))
 
     assert "not enough steady steps to judge" in page
-    assert "Nothing can be compared with the baseline yet" in page
+    assert "Not enough data to compare" in page
 
 
 def test_unknown_is_a_dash_never_zero(visitor, ladder):
     page = page_of(visitor, ladder)
 
     shown = re.findall(
-        r"<dt>(?:Throughput|Mean step|Waits for data|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
+        r"<dt>(?:Throughput|Mean step|Data wait|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
     )
     assert shown == ["–", "–", "–", "–", "unknown"] * 2
 
@@ -344,7 +344,7 @@ def test_fifty_rungs_and_no_more(visitor, listed, project):
     page = visitor.get(listed, {"tag": "many"}).content.decode()
 
     assert page.count('name="run"') == 50
-    assert "2 more are left out" in page
+    assert "2 were left out" in page
 
 
 def test_the_form_orders_rungs_by_their_start(visitor, listed, project):
@@ -387,7 +387,7 @@ def test_a_viewer_writes_no_notes_and_makes_no_ladders(viewer, ladder, runs, lis
 
     assert viewer.post(note, {"note": "x"}).status_code == 403
     assert viewer.post(listed, form_of(*runs)).status_code == 403
-    assert "Edit the note" not in page_of(viewer, ladder)
+    assert "Edit note" not in page_of(viewer, ladder)
     assert ladder.rungs.exclude(note="").count() == 0
 
 
@@ -417,7 +417,7 @@ def test_a_report_has_no_buttons_but_everything_that_counts(viewer, project):
 
     assert "times the work of the baseline" in page
     assert page.count('class="ladder-report__bar"') == 4
-    assert "Runs in order" in page
+    assert "Runs of the ladder" in page
     assert 'method="post" action="/ladders' not in page
 
 

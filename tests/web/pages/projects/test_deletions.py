@@ -183,10 +183,10 @@ def test_owners_delete_for_good_one_or_all(owner, project, made):
     page = owner.get(gone["Location"]).content.decode()
     assert f"{SHOWN}\u2069” is deleted for good." in page
     assert page.count(f">{SHOWN}</bdi>") == 3
-    assert "3 ladders, dashboards, reports and views" in page
+    assert "3 ladders, dashboards, reports and saved views" in page
 
     owner.post(reverse("trash-empty", args=[project.workspace.slug, project.slug]))
-    assert "The trash is empty" in page_of(owner, project)
+    assert "Trash is empty" in page_of(owner, project)
     assert not any(model.with_deleted.exists() for model in MADE.values())
 
 

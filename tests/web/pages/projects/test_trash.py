@@ -86,7 +86,7 @@ def test_the_trash_lists_runs_and_when_they_are_deleted(owner, project, run):
 
 
 def test_an_empty_trash_says_how_runs_come_here(owner, project):
-    assert "The trash is empty" in page_of(owner, project)
+    assert "Trash is empty" in page_of(owner, project)
 
 
 def test_an_owner_deletes_one_run_or_all(owner, project, run):
@@ -99,19 +99,19 @@ def test_an_owner_deletes_one_run_or_all(owner, project, run):
     assert "is being deleted for good" in page_of(owner, project)
     page = page_of(owner, project)
     assert "&lt;b&gt;base&lt;/b&gt;" not in page
-    assert "1 run is being deleted" in page
+    assert "Deleting 1 run" in page
 
     owner.post(address_of(project, "trash-empty"))
     page = page_of(owner, project)
-    assert "The trash is empty" in page
-    assert "3 runs are being deleted" in page
+    assert "Trash is empty" in page
+    assert "Deleting 3 runs" in page
 
 
 def test_editors_restore_and_viewers_look(editor, viewer, owner, project, run):
     move_to_trash(run)
 
     assert "Restore" in page_of(editor, project)
-    assert "Delete" not in page_of(editor, project).replace("Deleted after", "")
+    assert "Delete" not in page_of(editor, project).replace("Deletion date", "")
     assert "Restore" not in page_of(viewer, project)
     for client in (editor, viewer):
         assert client.post(reverse("run-delete", args=[run.id])).status_code == 403

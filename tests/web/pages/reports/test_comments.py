@@ -107,7 +107,7 @@ def test_a_viewer_may_comment_on_what_they_read(client_of, vera, report):
 def test_a_report_without_comments_offers_to_write_them(visitor, report):
     shown = page(visitor, report)
 
-    assert "Comment on the whole report" in shown
+    assert "Comment on the report" in shown
     assert shown.count('aria-label="Comment on the ') == 3
     assert "Print with comments" not in shown
 
@@ -332,7 +332,7 @@ def test_who_read_an_older_version_comments_on_that(visitor, member, report):
         f"?version=1#comment-{ReportComment.objects.get().id}" in response["Location"]
     )
     now = region(page(visitor, report), "earlier")
-    assert "About an earlier version" in now
+    assert "On earlier versions" in now
     assert "Decoding ahead." in now
     assert "version 1</a>" in now
     before = region(page(visitor, report, version=1), old.key)
@@ -348,7 +348,7 @@ def test_where_the_words_have_changed_the_old_ones_are_told(visitor, member, rep
     shown = region(page(visitor, report), about(report).key)
 
     assert "What helped</blockquote>" in shown
-    assert "the words have changed since" in shown
+    assert "the text has changed since" in shown
 
 
 def test_a_version_that_is_no_longer_kept_is_named_without_a_link(

@@ -64,8 +64,8 @@ def typed(text, *, based_on=1, name="What helped") -> dict[str, object]:
 
 
 def test_an_empty_list_says_what_a_report_is(visitor, viewer, listed):
-    assert "Write a report" in visitor.get(listed).content.decode()
-    assert "Write a report" not in viewer.get(listed).content.decode()
+    assert "New report" in visitor.get(listed).content.decode()
+    assert "New report" not in viewer.get(listed).content.decode()
 
 
 def test_a_new_report_leads_to_the_editor(visitor, listed):
@@ -112,7 +112,7 @@ def test_a_block_that_cannot_be_read_says_why_in_its_place(visitor, report, memb
     save_version(report, "x", text, user_id=member.user_id, based_on=1)
 
     shown = get(visitor, "report", report.id)
-    assert "This widget cannot be read" in shown
+    assert "Invalid widget" in shown
     assert "<p>after</p>" in shown
 
 
@@ -158,7 +158,7 @@ def test_opening_the_editor_makes_no_draft(visitor, report):
         reverse("report-draft", args=[report.id]), typed(TEXT), headers=HTMX
     )
 
-    assert "As saved in version 1" in response.content.decode()
+    assert "No changes since version 1" in response.content.decode()
     assert not ReportDraft.objects.exists()
 
 
@@ -212,13 +212,13 @@ def test_versions_are_listed_read_and_restored(visitor, report, grace):
     shown = get(visitor, "report-versions", report.id)
     assert shown.index("grace") < shown.index("ada</bdi>")
     old = get(visitor, "report", report.id, version="1")
-    assert "This is version 1; the newest is 2" in old
+    assert "You are viewing version 1. The latest is version 2" in old
     assert f"/widgets/{KEY}/body?version=1" in old
     assert "baseline" in get(visitor, "report-widget-body", report.id, KEY, version="1")
 
     visitor.post(reverse("report-restore", args=[report.id, 1]))
     assert Report.objects.get().text == TEXT
-    assert "version 1 restored" in get(visitor, "report-versions", report.id)
+    assert "restored from version 1" in get(visitor, "report-versions", report.id)
 
 
 @pytest.mark.parametrize(("version", "status"), [("9", 404), ("x", 400), ("²", 400)])

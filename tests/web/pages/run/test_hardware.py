@@ -34,14 +34,14 @@ def test_a_stage_that_is_not_there_is_not_found(project, page):
 
 
 def test_a_run_without_readings_says_when_they_come(project, page):
-    assert "No readings yet" in page(make_run(project)).content.decode()
+    assert "No hardware metrics yet" in page(make_run(project)).content.decode()
 
 
 def test_a_run_that_ended_without_readings_promises_none(project, page):
     text = page(make_run(project, state="finished")).content.decode()
 
-    assert "This run ended without any." in text
-    assert "No readings yet" not in text
+    assert "This run ended without sending any samples." in text
+    assert "No hardware metrics yet" not in text
 
 
 def test_groups_with_readings_can_be_chosen(project, page):
@@ -109,7 +109,7 @@ def test_a_machine_without_a_gpu_says_why(project, page):
 
     text = page(run).content.decode()
 
-    assert "1 probe found nothing to measure on this machine" in text
+    assert "1 probe not available on this machine" in text
     assert reason in text
 
 

@@ -59,7 +59,7 @@ def test_says_first_why_training_was_slow_and_what_to_try(project, page):
     assert "DataLoader(dataset, num_workers=2, persistent_workers=True)" in text
     assert "Expected</span>" in text
     assert "at most</span>" in text
-    assert "How to disprove it" in text
+    assert "How to rule it out" in text
     assert "confirmed" in text
 
 
@@ -93,7 +93,7 @@ def test_what_would_answer_many_rules_is_said_once(project, page):
     text = unescape(page(make_sample_run(project)))
     unanswered = text[text.index('id="unanswered-2"') : text.index('id="healthy-2"')]
 
-    assert max(map(int, re.findall(r"(\d+) would be answered by", unanswered))) > 5
+    assert max(map(int, re.findall(r"For (\d+) checks?, add", unanswered))) > 5
     assert "agent.init" not in unanswered  # the script has called it
     assert unanswered.count("for batch in run.loader(loader):") <= 5
 
@@ -102,7 +102,7 @@ def test_a_stage_of_which_little_is_known_is_not_called_well(project, page):
     text = unescape(page(make_sample_run(project)))
     preprocess = text[text.index(">preprocess</h2>") : text.index(">infer</h2>")]
 
-    assert "Speed is not diagnosed" in preprocess
+    assert "No speed diagnosis" in preprocess
     assert "stage__verdict--well" not in preprocess
     assert "for batch in run.loader(loader):" in preprocess
 
@@ -152,7 +152,7 @@ def test_a_run_nobody_diagnosed_says_what_is_missing(project, page):
 
     assert "No diagnosis yet" in text
     assert "for batch in run.loader(loader):" in text
-    assert "No metric logged yet" in text
+    assert "No metrics yet" in text
 
 
 def test_a_failed_stage_shows_why(project, page):
@@ -164,15 +164,15 @@ def test_a_failed_stage_shows_why(project, page):
 def test_a_preempted_stage_says_that_it_was_told_to_end(project, page):
     shown = page(make_run(project, state="preempted"))
 
-    assert "received a request to stop early" in shown
+    assert "was preempted and stopped cleanly" in shown
     assert "chip--preempted" in shown
 
 
 @pytest.mark.parametrize(
     ("watched", "words"),
     [
-        ("left alone", "left alone: how it ended is not known"),
-        ("ended, exit code unknown", "until it ended: how it ended is not known"),
+        ("left alone", "for a while. Its exit status is unknown"),
+        ("ended, exit code unknown", "until it ended. Its exit status is unknown"),
     ],
 )
 def test_a_stage_that_was_watched_from_outside_does_not_claim_to_know_its_end(
@@ -188,7 +188,9 @@ def test_a_stage_that_was_watched_from_outside_does_not_claim_to_know_its_end(
 
 
 def test_a_crashed_stage_says_that_nobody_knows_why(project, page):
-    assert "stopped without a word" in page(make_run(project, state="crashed"))
+    assert "stopped without reporting an exit" in page(
+        make_run(project, state="crashed")
+    )
 
 
 def test_a_live_run_refreshes_itself_and_a_finished_one_does_not(project, page):
@@ -302,7 +304,7 @@ def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
 
     assert text.index("No bottleneck found") < text.index('id="possible-1"')
     rule = "too-few-loader-workers"
-    told = text.index("Possible, with weak evidence")
+    told = text.index("Weak evidence:")
     assert text.index(f'href="#{rule}"', told) < text.index('id="possible-1"')
     assert text.index('id="possible-1"') < text.index(f'id="{rule}"')
 
@@ -318,7 +320,7 @@ def test_a_run_without_stages_says_how_one_appears(project, page):
     run = make_run(project, state="finished")
     Stage.objects.filter(run=run).delete()
 
-    assert "Nothing has arrived yet" in page(run)
+    assert "No data yet" in page(run)
 
 
 def test_a_stage_without_steps_says_what_measures_them(project, page):
@@ -449,7 +451,7 @@ def test_the_latest_picture_of_each_path_is_shown(project, page, settings, tmp_p
     run = make_run(project, "plain", "finished")
     for path, content in (("a", b"1"), ("b", b"2"), ("a", b"3")):
         write(run, [file_message(path, content, name="s.png", kind="image/png")])
-    assert "Latest pictures" not in page(run)
+    assert "Latest images" not in page(run)
 
     for content in (b"1", b"2", b"3"):
         deliver(run, content)
@@ -477,13 +479,13 @@ def test_a_rung_is_compared_with_the_rung_before_it_and_a_baseline_with_none(
 
 def test_rules_that_nobody_asks_are_named(project, page):
     run = make_sample_run(project)
-    assert "switched off" not in page(run)
+    assert "turned off" not in page(run)
 
     set_rule(project, "too-few-loader-workers", is_off=True, limits={})
 
     text = page(run)
-    assert "1 rule is switched off" in text
-    assert "Not enough data-loader workers" in text.partition("switched off")[2]
+    assert "1 rule is turned off" in text
+    assert "Not enough data-loader workers" in text.partition("turned off")[2]
 
 
 def test_an_address_leads_to_each_finding_and_ids_are_their_own(project, page):
@@ -571,15 +573,15 @@ class TestPolls:
 
 def test_says_who_joined_the_run_after_it_had_finished(project, page, member):
     run = make_run(project, state="finished")
-    assert "Joined after it finished" not in page(run)
+    assert "Processes that joined after the run finished" not in page(run)
 
     Process(project, run.name, actor=actor_of(member)).open()
     text = " ".join(page(run).split())
 
-    assert "Joined after it finished" in text
+    assert "Processes that joined after the run finished" in text
     assert '<details class="card stage__folded" id="reopenings" open>' in text
     assert "reopened" in text
-    assert "by ada with the API key test (smk_" in text
+    assert "by ada with API key test (smk_" in text
     assert "stage train, rank 0, on node-1" in text
 
 

@@ -61,7 +61,7 @@ def test_files_are_a_tree_with_sizes(read, run):
     assert "2 KiB" in page
     assert "uploading" in page
     assert "2 files" in page
-    assert "1 on the way" in page
+    assert "1 uploading" in page
 
 
 def test_a_search_finds_parts_of_paths(read, run):
@@ -86,7 +86,7 @@ def test_a_search_finds_parts_of_paths(read, run):
         ),
         ("a.json", b'{"lr":0.1}', "&quot;lr&quot;: 0.1"),
         ("a.plotly.json", b'{"data":[]}', 'data-behaviour="file-figure"'),
-        ("a.bin", b"\0\1\2", "There is no preview"),
+        ("a.bin", b"\0\1\2", "No preview available"),
         ("a.svg", b"<svg onload='alert(1)'/>", "&lt;svg onload"),
     ],
 )

@@ -95,7 +95,7 @@ def test_few_texts_are_a_table_and_many_a_log(page, run):
 
 def test_a_run_without_text_says_how_to_log_some(page, run):
     assert ">Logs</a>" in page()
-    assert "No text yet" in page("logs")
+    assert "No logs yet" in page("logs")
 
 
 def test_attributes_say_what_series_of_records_hold(page, run):

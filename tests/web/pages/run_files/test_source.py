@@ -68,7 +68,7 @@ def test_shows_the_commit_and_what_differs_from_it(run, page):
     assert "Load images in the background" in text
     assert "The GPU waited for them." in text
     assert 'diff__line--removed">-lr = 1' in text
-    assert "changed since" in text
+    assert "uncommitted changes" in text
     assert "2 of 5, names only" in text
 
 
@@ -96,8 +96,8 @@ def test_a_clean_commit_says_so(run, page):
     write_captured(run, {"git/commit": COMMIT, "git/is_dirty": False})
     text = page()
 
-    assert "as committed" in text
-    assert "Changes since the commit" not in text
+    assert "clean" in text
+    assert "Uncommitted changes" not in text
 
 
 def test_what_is_missing_says_why(run, page):
@@ -116,7 +116,7 @@ def test_what_is_missing_says_why(run, page):
     assert "jupyter notebook" in text
     assert "cells are not captured" in text
     assert "It cannot be captured: OSError." in text
-    assert "No variable of the agent" in text
+    assert "No captured variables" in text
 
 
 def test_a_part_that_was_turned_off_says_so(run, page):
@@ -186,7 +186,7 @@ def test_the_script_is_compared_line_by_line(run, page, project):
 
     text = page()
 
-    assert "Only the script differs." in text
+    assert "Only the script changed." in text
     assert "text-diff__line--removed" in text
     assert "fit(<mark>2</mark>)" in text
 
@@ -197,7 +197,7 @@ def test_another_run_can_be_compared_with(run, page, project):
     write_captured(other)
     write_captured(run)
 
-    assert "Nothing that was captured differs." in page(f"?against={other.id}")
+    assert "No differences." in page(f"?against={other.id}")
     assert "changes-title" not in page()
 
 

@@ -259,7 +259,7 @@ def test_members_are_led_to_the_page_itself(quick, member, stranger, client_of):
     outside = open_page(base, client_of(stranger))
 
     assert f'href="/runs/{run.id}/charts?search=a"' in inside.content.decode()
-    assert "as a member" not in outside.content.decode()
+    assert "Open as member" not in outside.content.decode()
 
 
 def test_members_see_no_more_by_a_link_than_strangers(site, member, client_of):

@@ -504,7 +504,7 @@ def test_whoever_shares_is_told_what_comes_and_may_freeze_it(
     visitor.post(reverse("shares", args=slugs), asked)
 
     assert "including later runs and edits" in dialog
-    assert "something of 2 runs" in dialog
+    assert "It currently includes 2 runs" in dialog
     frozen = [link.frozen for link in ShareLink.objects.order_by("id")]
     assert frozen[0]["name"] == "overview"
     assert frozen[1] is None

@@ -138,7 +138,7 @@ def test_nothing_is_set_beside_other_runs(share, runs):
     asked = "tab=scatter&among=1&x=train/loss&y=params/lr"
     _, page = opened(share(runs[:2], asked, Part.CONFIG))
 
-    assert "Among all runs" not in page
+    assert "Include all runs" not in page
     assert "three" not in page
 
 

@@ -199,7 +199,7 @@ class ComparisonTable {
 
     const shown = groups.reduce((sum, group) => sum + group.own, 0)
     const areOpen = groups.every((group) => group.isOpen)
-    this.part("fold-text").textContent = areOpen ? gettext("Close all") : gettext("Open all")
+    this.part("fold-text").textContent = areOpen ? gettext("Collapse all") : gettext("Expand all")
     this.part("count").textContent = gettext("%(count)s of %(all)s attributes", { count: shown, all: this.pathCount })
     const isEmpty = shown === 0 && this.offset >= this.pathCount
     this.table.hidden = isEmpty
