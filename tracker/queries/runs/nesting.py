@@ -60,4 +60,4 @@ def fork_sources(run_ids: Sequence[UUID]) -> dict[UUID, ForkSource]:
     forks = Fork.objects.filter(run__in=each_of(run_ids), source__trashed_at=None)
     shown = forks.filter(source__project=F("run__project"))
     rows = shown.values_list("run", "source", "source__name", "step")
-    return {run: ForkSource(*source) for run, *source in rows}
+    return {run: ForkSource(source, name, step) for run, source, name, step in rows}
