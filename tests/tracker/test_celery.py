@@ -153,7 +153,7 @@ def said_by_a_worker(address: str, *, is_leader: bool) -> list[str]:
     ).stdout.splitlines()
 
 
-def test_on_sqlite_whoever_writes_is_kept_from_it_by_nobody(tmp_path):
+def test_on_sqlite_the_worker_has_the_priority_of_the_server(tmp_path):
     said = said_by_a_worker(f"sqlite:///{tmp_path / 'db'}", is_leader=True)
 
     assert int(said[0]) == os.nice(0)

@@ -95,7 +95,7 @@ def test_members_see_everything():
     assert disclosure.withheld_from(member) == frozenset()
 
 
-def test_pages_are_told_what_to_leave_out():
+def test_pages_get_the_list_of_withheld_parts():
     assert disclosure.withheld_from(stranger(Part.LOGS)) == {
         "config",
         "environment",
@@ -120,7 +120,7 @@ def test_signals_of_other_runs_are_known():
 
 
 @pytest.mark.parametrize("is_symptom", [False, True])
-def test_of_rules_that_look_at_other_runs_no_value_is_shown(is_symptom):
+def test_values_of_rules_about_other_runs_are_hidden(is_symptom):
     said = finding(
         "preprocessing-is-repeated-across-runs",
         summary="12 runs of this project took 3 h.",
@@ -189,14 +189,14 @@ VALUES = KeyValues(
 )
 
 
-def test_of_key_values_a_stranger_sees_metrics_beside_no_other_run():
+def test_a_stranger_sees_metrics_without_those_of_other_runs():
     seen = disclosure.seen_values(stranger(), VALUES)
 
     assert [(each.path, each.before) for each in seen.metrics] == [("accuracy", None)]
     assert (seen.params, seen.param_count, seen.others) == ([], 0, {})
 
 
-def test_of_key_values_a_tick_shows_its_own():
+def test_each_disclosed_part_shows_its_own_key_values():
     config = disclosure.seen_values(stranger(Part.CONFIG), VALUES)
     environment = disclosure.seen_values(stranger(Part.ENVIRONMENT), VALUES)
 
@@ -209,7 +209,7 @@ def test_of_key_values_a_tick_shows_its_own():
     assert disclosure.seen_values(Actor(user_id=7), VALUES) == VALUES
 
 
-def test_of_attributes_of_many_runs_only_what_is_seen_is_left():
+def test_only_visible_attributes_of_many_runs_are_left():
     found = {
         UUID(int=number): {
             path: row(path, kind) for path, kind in (("loss", "float"), ("note", kind))
@@ -231,7 +231,7 @@ def test_which_other_runs_there_are_is_for_members():
     assert disclosure.seen_neighbors(Actor(user_id=7), neighbors) == neighbors
 
 
-def test_what_it_cost_is_for_members():
+def test_costs_are_shown_to_members_only():
     part = LedgerPart("idle", "held but idle", 9.0, share=1.0, before=0.0, money=3.0)
     ledger = LedgerView((part,), 9.0, 1, 3.0, "EUR", None)
 
@@ -244,7 +244,7 @@ def test_what_it_cost_is_for_members():
     assert disclosure.seen_ledger(Actor(user_id=7), ledger) == ledger
 
 
-def test_who_wrote_at_a_chart_is_for_members():
+def test_authors_of_annotations_are_shown_to_members_only():
     written = AnnotationRow(1, "loss", 0.0, NOW, "here", "ada", 7, NOW, None)
 
     (seen,) = disclosure.seen_annotations(stranger(*Part), {"loss": [written]})["loss"]
@@ -255,7 +255,7 @@ def test_who_wrote_at_a_chart_is_for_members():
     ]
 
 
-def test_what_the_script_noted_is_seen_with_the_logs():
+def test_notes_are_shown_with_the_logs():
     note = Note("notes/train", 1.0, NOW, "password is hunter2")
 
     assert disclosure.seen_notes(stranger(), [note]) == []
@@ -265,7 +265,7 @@ def test_what_the_script_noted_is_seen_with_the_logs():
 
 @pytest.mark.django_db
 @pytest.mark.database
-def test_who_reopened_a_run_is_for_members_alone(member):
+def test_reopenings_are_shown_to_members_only(member):
     run = make_run(make_project(member), state="finished")
     Process(run.project, run.name, actor=actor_of(member)).open()
     overview = run_overview(run)

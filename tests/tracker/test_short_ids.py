@@ -17,5 +17,5 @@ def test_an_id_is_read_in_both_forms(an_id):
 
 
 @pytest.mark.parametrize("text", ["", "x", "é" * LENGTH, "=" * LENGTH, "a b" * 7 + "a"])
-def test_what_is_no_id_is_none(text):
+def test_an_invalid_id_is_none(text):
     assert read_id(text) is None

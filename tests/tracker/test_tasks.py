@@ -109,7 +109,7 @@ def test_work_is_done_once_however_often_the_message_comes(run, in_place):
     assert Attribute.objects.get(path="loss").count == 3
 
 
-def test_what_a_killed_worker_left_is_done_by_another(run, in_place):
+def test_work_of_a_killed_worker_is_done_by_another(run, in_place):
     write_series(run, "loss", [1, 2, 3])
     make_due()
     assert claim_work(work_of(run, Kind.COMPACT).id)
@@ -207,7 +207,7 @@ def test_silent_processes_are_marked(run):
     assert Run.objects.get().state == State.CRASHED
 
 
-def test_live_runs_are_diagnosed_even_if_nobody_asked(run):
+def test_live_runs_are_diagnosed_without_a_request(run):
     for _ in range(2):
         tasks.request_live_diagnoses()
 

@@ -12,7 +12,7 @@ print(sorted({"tracker.api.v1.series", "web.pages.run.run"} & set(sys.modules)))
 """
 
 
-def test_nobody_who_asks_first_waits_for_the_program_to_be_read(tmp_path):
+def test_the_modules_are_loaded_before_the_first_request(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", LOADED],
         env={"SEAMARK_DATA": str(tmp_path), "HOME": str(tmp_path)},

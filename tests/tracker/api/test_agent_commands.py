@@ -451,7 +451,7 @@ def test_summaries_are_waited_for_after_the_end_of_a_run(
     assert json.loads((folder / "run.json").read_text())["settled"] is True
 
 
-def test_what_was_not_summed_up_in_time_is_written_anew(
+def test_an_export_that_was_incomplete_is_written_again(
     here, ended, pauses, tmp_path, capsys
 ):
     other = make_run(ended.project, "other", State.FINISHED)

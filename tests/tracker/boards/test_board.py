@@ -88,5 +88,5 @@ def test_a_refusal_names_the_field():
     assert refusal.value.field == "first"
 
 
-def test_what_was_typed_is_text():
+def test_typed_numbers_are_converted():
     assert checked({"x": "1", "width": "3"}, Place, typed=True) == Place(1, 0, 3, 4)

@@ -80,7 +80,7 @@ def test_a_child_that_is_killed_is_started_again_and_said(supervise, lines):
     assert lines == ["The web ended (signal 9) and is restarted."]
 
 
-def test_a_child_in_a_loop_is_said_in_one_line_and_tried_ever_less_often(
+def test_a_child_that_keeps_ending_is_reported_in_one_line_and_restarted_less_often(
     supervise, lines, tmp_path
 ):
     supervise(program("print('no such table'); raise SystemExit(3)", "worker"))
@@ -105,7 +105,7 @@ def test_the_pause_grows_and_is_forgotten_after_steady_work(tmp_path, lines):
     assert len(lines) == 3
 
 
-def test_what_an_ended_child_left_behind_is_killed(supervise, tmp_path):
+def test_processes_left_by_an_ended_child_are_killed(supervise, tmp_path):
     supervise(program(LEAVES_ONE_BEHIND))
     log = tmp_path / "web.log"
 

@@ -79,7 +79,7 @@ def test_a_ready_environment_is_not_touched(environment, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_each_step_is_said_with_its_time(environment, monkeypatch, capsys):
+def test_each_step_is_printed_with_its_duration(environment, monkeypatch, capsys):
     monkeypatch.setattr(environment, "create", lambda: None)
     monkeypatch.setattr(environment, "install", lambda _requirements: None)
     environment.folder.mkdir()
@@ -108,7 +108,7 @@ def test_a_hard_linked_copy_of_the_environment_keeps_its_own_stamp(
     assert copy.read_text() == before
 
 
-def test_what_could_not_be_installed_is_tried_again(environment, monkeypatch):
+def test_a_failed_installation_is_retried(environment, monkeypatch):
     def refuse(_requirements):
         raise Refusal("no network")
 
@@ -207,7 +207,7 @@ def test_an_interpreter_that_is_gone_does_not_work(tmp_path):
     assert module.works(Path(sys.executable))
 
 
-def test_what_a_command_needs_is_there_to_be_installed():
+def test_requirements_files_of_all_commands_exist():
     root = Path(module.__file__).parents[2]
     for names in module.REQUIREMENTS.values():
         assert all((root / name).exists() for name in names)

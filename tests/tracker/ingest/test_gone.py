@@ -141,7 +141,7 @@ def test_nor_where_another_rank_has_failed(process):
     assert not Alert.objects.exists()
 
 
-def test_what_was_said_of_its_end_is_not_final_once_it_speaks_again(process):
+def test_a_final_diagnosis_is_reopened_when_the_process_logs_again(process):
     gone(process)
     Spool.objects.update(said_gone_at=timezone.now() - SILENCE)
     diagnose_run(process.run.id)

@@ -144,7 +144,7 @@ def test_a_member_who_may_no_longer_write_is_refused(process):
         store_batch(process.actor, process.spool_id, frames([[process.opening]]))
 
 
-def test_whoever_is_only_remembered_is_looked_up_for_anything_else(process):
+def test_a_cached_sender_is_checked_again_for_other_messages(process):
     asked = []
 
     def confirm():

@@ -188,7 +188,7 @@ def test_rebuilds_the_drawing_buckets_of_ticks(run):
     assert problems_of(run) == []
 
 
-def test_makes_drawing_buckets_anew_that_are_anothers(run):
+def test_rebuilds_drawing_buckets_that_belong_to_another_chunk(run):
     loss, accuracy = chunks_of(run, "loss")[0], chunks_of(run, "accuracy")[0]
     ticks, other = ticks_of(run, "loss"), ticks_of(run, "alone")
     before = line_of(run)
@@ -201,7 +201,7 @@ def test_makes_drawing_buckets_anew_that_are_anothers(run):
     assert problems_of(run) == []
 
 
-def test_makes_drawing_buckets_anew_that_are_gone(run):
+def test_rebuilds_missing_drawing_buckets(run):
     SeriesChunk.objects.update(overview=b"")
     SeriesTicks.objects.update(overview=b"")
 
@@ -210,7 +210,7 @@ def test_makes_drawing_buckets_anew_that_are_gone(run):
     assert problems_of(run) == []
 
 
-def test_makes_the_drawing_buckets_of_a_chunk_of_the_first_version_anew(run):
+def test_rebuilds_the_drawing_buckets_of_a_chunk_in_format_version_1(run):
     some = points(noise(400))
     series = Attribute.objects.get(path="alone")
     SeriesChunk.objects.filter(series=series).delete()
@@ -227,7 +227,7 @@ def test_makes_the_drawing_buckets_of_a_chunk_of_the_first_version_anew(run):
     assert problems_of(run) == []
 
 
-def test_makes_nothing_anew_from_what_is_damaged_itself(run):
+def test_rebuilds_nothing_from_damaged_data(run):
     chunk, ticks = chunks_of(run, "loss")[0], ticks_of(run, "alone")
     problems = []
     for row in (chunk, ticks):
@@ -245,7 +245,7 @@ def test_makes_nothing_anew_from_what_is_damaged_itself(run):
     assert {p.code for p in problems_of(run)} == {"chunk-damaged", "ticks-damaged"}
 
 
-def test_makes_nothing_anew_from_points_that_are_anothers(run):
+def test_rebuilds_nothing_from_points_of_another_chunk(run):
     loss, accuracy = chunks_of(run, "loss")[0], chunks_of(run, "accuracy")[0]
     SeriesChunk.objects.filter(id=loss.id).update(data=accuracy.data)
 
@@ -255,7 +255,7 @@ def test_makes_nothing_anew_from_points_that_are_anothers(run):
     assert bytes(loss_now.overview) == bytes(loss.overview)
 
 
-def test_makes_nothing_anew_from_ticks_that_are_anothers(run):
+def test_rebuilds_nothing_from_ticks_of_another_chunk(run):
     ticks = ticks_of(run, "loss")
     steps, times = decode_ticks(ticks.data)
     ticks.data = encode_ticks(steps + 1, times)

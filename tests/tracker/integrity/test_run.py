@@ -357,7 +357,7 @@ def test_small_portions_find_the_same(run, monkeypatch):
     assert problems_of(run) == expected
 
 
-def test_what_is_being_deleted_is_not_looked_at(project, run):
+def test_runs_under_deletion_are_not_checked(project, run):
     kept = make_run(project, "kept")
     assert set(run_ids()) == {run.id, kept.id}
 

@@ -44,7 +44,7 @@ def elsewhere(work):
     assert errors == []
 
 
-def test_what_others_write_is_seen_only_afterwards(project):
+def test_a_snapshot_does_not_see_later_writes(project):
     with snapshot():
         assert Run.objects.count() == 0
         elsewhere(lambda: make_run(project))

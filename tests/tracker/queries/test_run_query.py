@@ -404,7 +404,7 @@ def held(value, summary):
         | st.builds(AttributeField, st.sampled_from("abc"), st.sampled_from(SUMMARIES))
     )
 )
-def test_what_is_computed_is_what_python_computes(odd_project, condition):
+def test_conditions_give_the_same_result_as_in_python(odd_project, condition):
     names = {f"run-{n}" for n, values in enumerate(ODD) if is_true(condition, values)}
 
     for tree, expected in (

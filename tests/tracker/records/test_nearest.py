@@ -51,7 +51,7 @@ def test_the_chunks_that_are_read_hold_it(pieces, step):
     assert wanted is None or wanted in held
 
 
-def test_of_steps_in_order_one_chunk_is_read_however_many_there_are():
+def test_one_chunk_is_read_if_the_steps_are_ordered():
     chunks = [ChunkSteps(n, n * 10, n * 10.0, n * 10.0 + 9) for n in range(1_000)]
 
     for step in (0, 5, 9, 10, 5_003, 1e9):
@@ -59,7 +59,7 @@ def test_of_steps_in_order_one_chunk_is_read_however_many_there_are():
     assert chunks_to_read(chunks, -1) == []
 
 
-def test_of_disorder_no_more_than_a_few_chunks_are_read():
+def test_few_chunks_are_read_if_the_steps_are_unordered():
     chunks = [ChunkSteps(n, n, float(n), 1e6) for n in range(1_000)]
 
     assert len(chunks_to_read(chunks, 5_000)) == MAX_WITHIN

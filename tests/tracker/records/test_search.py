@@ -30,7 +30,7 @@ def test_records_with_a_text_are_found(wanted, places):
 @given(
     st.lists(st.text("aAb\x1b[m", max_size=6), min_size=1), st.text("aAb", min_size=1)
 )
-def test_what_is_found_holds_the_text(lines, wanted):
+def test_every_match_contains_the_text(lines, wanted):
     found = places_of(records([line.encode() for line in lines]), wanted)
 
     assert found.tolist() == [

@@ -123,7 +123,7 @@ def test_small_chunks_are_joined_while_the_run_lives(process):
     assert texts(run, first=10, limit=5) == logged[10:15]
 
 
-def test_who_joins_what_another_has_joined_changes_nothing(process):
+def test_joining_chunks_twice_changes_nothing(process):
     logged = log(process, *(lines(2, 2 * n) for n in range(5)))
     process.send([close_message(time=START)])
     run_id = process.run.id

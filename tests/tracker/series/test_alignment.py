@@ -22,7 +22,7 @@ def test_between_two_points_a_step_lies_in_proportion():
     assert laid.outside == 0
 
 
-def test_before_the_first_and_after_the_last_point_nobody_knows():
+def test_values_outside_of_the_points_are_unknown():
     laid = laid_over(floats(0, 10, 20, 30), floats(10, 20), floats(1, 2))
 
     assert laid.kept.tolist() == [False, True, True, False]
@@ -37,7 +37,7 @@ def test_a_series_without_numbers_has_no_places(other):
     assert (len(laid.x), laid.outside) == (0, 2)
 
 
-def test_what_is_no_number_is_passed_over():
+def test_nan_values_are_skipped():
     laid = laid_over(floats(0, 1, 2), floats(0, 1, 2), floats(0, NAN, 4))
 
     assert laid.x.tolist() == [0, 2, 4]

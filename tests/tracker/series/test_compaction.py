@@ -86,7 +86,7 @@ def test_compacting_twice_is_compacting_once(run):
     assert len(chunks_of(run)) == 1
 
 
-def test_what_is_new_becomes_a_chunk_and_a_few_are_joined(run):
+def test_new_points_become_a_chunk_and_small_chunks_are_joined(run):
     counts = []
     for step in range(2 * OPEN_CHUNKS):
         write_series(run, PATH, [step], steps=[step])
@@ -113,9 +113,7 @@ def test_after_the_run_all_chunks_are_joined(run):
     assert points_of(chunk).values.tolist() == [0, 1, 2]
 
 
-def test_who_finds_chunks_gone_while_reading_them_leaves_them_to_the_other(
-    run, monkeypatch
-):
+def test_a_compaction_whose_chunks_are_gone_leaves_them_to_the_other(run, monkeypatch):
     for step in range(2):
         write_series(run, PATH, [step], steps=[step])
         compact_run(run.id)
@@ -209,7 +207,7 @@ def test_a_full_chunk_is_closed_and_the_next_begun(run):
     assert chunks_of(run)[0].id == joined.id
 
 
-def test_of_a_backlog_nothing_is_written_twice(run, monkeypatch):
+def test_a_backlog_is_written_once(run, monkeypatch):
     monkeypatch.setattr(compaction, "PASS_POINTS", 10_000)
     for first in range(0, 50_000, 1_000):
         steps = np.arange(first, first + 1_000)
@@ -268,7 +266,7 @@ def _rows_of(new):
     return sum(len(each.chunks) for each in new)
 
 
-def test_who_joins_later_than_another_changes_nothing(run, monkeypatch):
+def test_the_later_of_two_merges_changes_nothing(run, monkeypatch):
     for step in range(2):
         write_series(run, PATH, [step], steps=[step])
         compact_run(run.id)
@@ -408,7 +406,7 @@ def test_a_series_deleted_while_its_chunk_was_made_starts_the_pass_again(
     assert [chunk.series.path for chunk in chunks_of(run)] == ["kept"]
 
 
-def test_who_is_slower_of_two_does_nothing(run, monkeypatch):
+def test_the_slower_of_two_compactions_does_nothing(run, monkeypatch):
     write_series(run, PATH, [1, 2, 3])
     make_plan = compaction._make_plan
 

@@ -238,9 +238,7 @@ def test_overviews_and_points_in_portions_are_drawn_as_all_at_once(
 
 
 @given(portioned, st.integers(1, 20), st.integers(0, 20), st.integers(0, 20))
-def test_of_a_part_of_the_axis_no_point_is_hidden_however_it_is_read(
-    parts, buckets, low, width
-):
+def test_no_point_of_a_window_is_hidden(parts, buckets, low, width):
     part = window(low, low + width, buckets=buckets)
     every = concatenate_points(parts)
     rows_of_parts = rows(*(p for p in parts if len(p)))
@@ -259,7 +257,7 @@ def test_of_a_part_of_the_axis_no_point_is_hidden_however_it_is_read(
         )
 
 
-def test_what_is_held_of_portions_does_not_grow_with_them():
+def test_memory_does_not_grow_with_the_number_of_portions():
     def epochs(count):
         for number in range(count):
             yield points(noise(10_000, seed=number % 10))

@@ -98,7 +98,7 @@ def test_each_point_is_put_in_order_once_where_some_steps_repeat(counted, epochs
     assert counted["points"] <= 100 * epochs
 
 
-def test_what_does_not_overlap_is_handed_on_at_once_and_not_held(counted):
+def test_parts_without_overlap_are_passed_on_at_once(counted):
     parts = [an_epoch(number, first=100 * number) for number in range(8)]
     held = Held()
     for part, following in pairwise(parts):

@@ -141,7 +141,7 @@ def test_a_chunk_of_nothing_but_nan_has_no_minimum(run):
     ],
     ids=str,
 )
-def test_a_damaged_row_is_made_anew_from_its_points(run, caplog, changes):
+def test_a_damaged_row_is_computed_from_its_points(run, caplog, changes):
     write_series(run, PATH, noise(9_000))
     compact_run(run.id)
     chunk = SeriesChunk.objects.get()
@@ -157,7 +157,7 @@ def test_a_damaged_row_is_made_anew_from_its_points(run, caplog, changes):
     assert f"row of chunk {chunk.id} is damaged" in caplog.text
 
 
-def test_of_a_damaged_row_whose_points_are_damaged_nothing_is_shown(run, caplog):
+def test_a_damaged_row_with_damaged_points_is_left_out(run, caplog):
     for first in (0, 9_000, 18_000):
         write_series(run, PATH, noise(9_000), steps=np.arange(first, first + 9_000))
         compact_run(run.id)
@@ -211,7 +211,7 @@ def test_overviews_are_read_once_while_they_are_remembered(
     assert all(anew[i].maximum.tolist() == found[i].maximum.tolist() for i in ids)
 
 
-def test_what_a_transaction_may_take_back_is_not_remembered(run):
+def test_overviews_read_in_a_transaction_are_not_cached(run):
     write_series(run, PATH, noise(9_000))
     compact_run(run.id)
     (chunk_id,) = SeriesChunk.objects.values_list("id", flat=True)[:1]
@@ -224,7 +224,7 @@ def test_what_a_transaction_may_take_back_is_not_remembered(run):
     assert after is not before
 
 
-def test_of_damaged_overviews_nothing_is_remembered(run, caplog):
+def test_damaged_overviews_are_not_cached(run, caplog):
     write_series(run, PATH, noise(9_000))
     compact_run(run.id)
     chunk_id = SeriesChunk.objects.values_list("id", flat=True)[0]

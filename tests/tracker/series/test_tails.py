@@ -76,7 +76,7 @@ def test_reads_what_is_still_in_the_journal(run):
     assert tails.points_of([series_id])[series_id].values.tolist() == [1, 2, 3]
 
 
-def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
+def test_skips_and_logs_a_damaged_entry(run, caplog):
     write_series(run, PATH, [1])
     series_id = Attribute.objects.get(path=PATH).id
     JournalEntry.objects.update(data=b"gone")
@@ -119,9 +119,7 @@ def counts_of(series_id):
     return read
 
 
-def test_what_compaction_moves_meanwhile_is_read_from_chunks(
-    run, compacted_before_chunks
-):
+def test_points_moved_by_compaction_are_read_from_chunks(run, compacted_before_chunks):
     write_series(run, PATH, [1])
     series_id = Attribute.objects.get(path=PATH).id
     looks = compacted_before_chunks(run, 1)
@@ -130,7 +128,7 @@ def test_what_compaction_moves_meanwhile_is_read_from_chunks(
     assert len(looks) == 2
 
 
-def test_what_is_moved_once_chunks_are_known_is_read_from_the_journal(run):
+def test_points_moved_after_reading_the_chunks_come_from_the_journal(run):
     write_series(run, PATH, [1])
     series_id = Attribute.objects.get(path=PATH).id
     tries = []
@@ -144,7 +142,7 @@ def test_what_is_moved_once_chunks_are_known_is_read_from_the_journal(run):
     assert len(tries) == 1
 
 
-def test_a_reader_that_is_overtaken_again_and_again_says_so():
+def test_a_reader_overtaken_too_often_raises_unavailable():
     tries = []
 
     def read(*found):
@@ -156,7 +154,7 @@ def test_a_reader_that_is_overtaken_again_and_again_says_so():
     assert len(tries) == TRIES
 
 
-def test_of_a_long_journal_nothing_is_held_that_nobody_asked_for(run, others):
+def test_only_requested_series_of_a_long_journal_are_in_memory(run, others):
     found = consistently({run.id}, others[:1], lambda tails, _: tails)
 
     # Ten entries of five points with their ticks, of 50,000 points.
@@ -179,7 +177,9 @@ def test_a_long_journal_is_read_as_a_short_one_is(run, others, monkeypatch):
             assert found == getattr(whole, name).tolist(), path
 
 
-def test_of_a_long_journal_few_entries_are_held_at_a_time(run, is_long, monkeypatch):
+def test_few_entries_of_a_long_journal_are_in_memory_at_a_time(
+    run, is_long, monkeypatch
+):
     for number in range(6):
         write_series(run, PATH, [1.0] * 40, steps=number * 40 + np.arange(40))
     read, rows_by_id = [], store.rows_by_id
@@ -299,7 +299,7 @@ def test_few_long_journals_are_read_at_once_and_the_others_hear_when_to_come(
     assert answer(run).status_code == 200
 
 
-def test_whoever_fails_while_reading_a_long_journal_leaves_its_place(run, others):
+def test_a_failed_read_of_a_long_journal_frees_its_slot(run, others):
     def fail(*_):
         raise ZeroDivisionError
 

@@ -64,7 +64,7 @@ def test_big_endian_arrays_are_sent_little_endian():
 
 
 @given(columns, st.integers(0, 30), st.integers(0, 30), columns)
-def test_what_is_kept_is_what_was_there(old, first, last, new):
+def test_kept_points_equal_the_stored_ones(old, first, last, new):
     first = min(first, len(old))
     last = min(last, len(old) - first)
     note = held([old], first, last)
@@ -95,7 +95,7 @@ def test_another_type_or_another_count_of_columns_is_another_content():
 
 
 @pytest.mark.parametrize("text", ["A", "AAAA", "%", "é", "=", " ", "A" * 21, "\0"])
-def test_who_says_what_was_never_said_holds_nothing(text):
+def test_an_invalid_cursor_holds_nothing(text):
     assert read_held(text) == []
 
 

@@ -34,7 +34,7 @@ def test_the_first_process_is_named():
     assert (found.spool, found.writers) == ("a", ())
 
 
-def test_processes_that_live_at_the_same_time_are_told_apart():
+def test_concurrent_processes_are_listed_as_writers():
     found = after(("a", 10), ("b", 11), began={"a": 0, "b": 1})
 
     assert found.writers == (rank(0), rank(1))
@@ -86,13 +86,13 @@ def test_ranks_that_were_started_again_are_added_and_the_earlier_stay():
     assert set(found.writers) == {*before.writers, again["c"], again["d"]}
 
 
-def test_what_is_known_already_is_nothing_new():
+def test_known_writers_are_no_change():
     before = Known("a", 10, (rank(0), rank(1)))
 
     assert after(("b", 12), ("a", 13), began={"a": 0, "b": 1}, before=before) is None
 
 
-def test_of_very_many_a_part_is_named():
+def test_the_list_of_writers_is_limited():
     names = [f"spool {number}" for number in range(MAX_WRITERS + 9)]
     logged = [(name, 10) for name in names]
 
@@ -101,7 +101,7 @@ def test_of_very_many_a_part_is_named():
     assert len(found.writers) == MAX_WRITERS
 
 
-def test_processes_that_nobody_knows_are_no_writers():
+def test_unknown_processes_are_no_writers():
     assert after(("b", 12), began={}, before=Known("a", 10)) is None
 
 

@@ -107,13 +107,13 @@ def test_a_body_comes_as_it_was_sent_in_pieces_of_any_size():
     assert b"".join(pieces) == CONTENT
 
 
-def test_what_ends_too_early_is_returned_as_it_is():
+def test_a_truncated_body_is_returned_as_it_is():
     request = request_with(io.BytesIO(b"short"))
 
     assert arrivals().read(request, 100, "quick") == b"short"
 
 
-def test_what_breaks_off_is_raised_where_it_is_waited_for():
+def test_a_broken_connection_raises_in_the_waiting_thread():
     class Broken(io.BytesIO):
         def read(self, *_):
             raise ConnectionResetError
@@ -123,7 +123,7 @@ def test_what_breaks_off_is_raised_where_it_is_waited_for():
 
 
 @pytest.mark.parametrize("stream", [Stalled(), Dripping(CONTENT)])
-def test_what_comes_too_slowly_is_given_up(stream):
+def test_a_body_that_arrives_too_slowly_is_given_up(stream):
     request = request_with(stream)
     stop = threading.Event()
 
@@ -144,7 +144,7 @@ def test_what_comes_too_slowly_is_given_up(stream):
         dripping.join()
 
 
-def test_what_comes_slowly_but_fast_enough_is_not(monkeypatch):
+def test_a_slow_body_above_the_minimum_rate_is_read(monkeypatch):
     monkeypatch.setattr(body_timeouts, "SLOWEST_BYTES_A_SECOND", 0.001)
     stream = Dripping(b"0123456789")
     stop = threading.Event()
@@ -182,7 +182,7 @@ def test_slow_bodies_leave_places_for_quick_ones_of_the_same_sender():
 
 
 @pytest.mark.usefixtures("much_patience")
-def test_who_waits_for_a_slow_body_stands_aside():
+def test_a_request_with_a_slow_body_gives_up_its_slot_while_waiting():
     aside = []
 
     @contextmanager

@@ -13,7 +13,7 @@ def test_the_least_recently_used_is_forgotten_first():
     assert [memory.get(key) for key in "abcd"] == ["A", None, "C", "D"]
 
 
-def test_what_is_heavier_than_all_is_not_kept():
+def test_an_entry_larger_than_the_cache_is_not_kept():
     memory = Memory(most=3)
     memory.remember("a", "A", weight=1)
 
@@ -22,7 +22,7 @@ def test_what_is_heavier_than_all_is_not_kept():
     assert memory.get("heavy") is None
 
 
-def test_what_is_remembered_twice_weighs_once():
+def test_an_entry_stored_twice_counts_once():
     memory = Memory(most=3)
     for _ in range(9):
         memory.remember("a", "A", weight=2)

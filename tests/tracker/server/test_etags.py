@@ -38,7 +38,7 @@ def test_answers_are_kept_by_their_reader_alone_and_asked_about(response):
     assert {"Authorization", "Cookie"} <= set(found["Vary"].split(", "))
 
 
-def test_what_is_held_is_answered_without_a_body():
+def test_a_matching_etag_is_answered_without_a_body():
     assert isinstance(not_modified("v1"), HttpResponseNotModified)
     assert not not_modified("v1").content
 
@@ -66,7 +66,7 @@ def answer(drawn, monkeypatch):
     return answer
 
 
-def test_what_was_answered_lately_is_answered_again_whole(answer, drawn):
+def test_a_cached_response_is_sent_again_in_full(answer, drawn):
     first, again = answer(), answer()
 
     assert len(drawn) == 1
@@ -83,7 +83,7 @@ def test_what_was_answered_lately_is_answered_again_whole(answer, drawn):
         pytest.param({"accept": "application/json"}, id="accepted types"),
     ],
 )
-def test_another_question_is_answered_anew(other, answer, drawn):
+def test_another_request_is_not_answered_from_the_cache(other, answer, drawn):
     answer()
 
     assert answer(**other).content == b"chart 2"
@@ -95,7 +95,7 @@ def test_a_held_answer_is_neither_drawn_nor_sent(answer, drawn):
     assert not drawn
 
 
-def test_what_is_new_of_a_growing_chart_is_not_remembered(answer, drawn):
+def test_incremental_responses_are_not_cached(answer, drawn):
     answer("/chart?since=abc")
     answer("/chart?since=abc")
 

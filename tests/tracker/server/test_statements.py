@@ -53,7 +53,7 @@ def test_nothing_is_written_outside_a_transaction(write):
 
 
 @pytest.mark.parametrize("write", [carry_out, rename_many, changed_rows])
-def test_what_is_written_is_committed_with_the_transaction(write):
+def test_writes_are_committed_with_the_transaction(write):
     with transaction.atomic():
         write(RENAME, VALUES)
         assert name() == "new"
@@ -63,7 +63,7 @@ def test_what_is_written_is_committed_with_the_transaction(write):
 
 
 @pytest.mark.parametrize("write", [carry_out, rename_many, changed_rows])
-def test_what_is_written_is_undone_with_the_transaction(write):
+def test_writes_are_rolled_back_with_the_transaction(write):
     with transaction.atomic():
         write(RENAME, VALUES)
         transaction.set_rollback(True)
@@ -71,7 +71,7 @@ def test_what_is_written_is_undone_with_the_transaction(write):
     assert name() == "old"
 
 
-def test_of_one_statement_only_postgresql_makes_a_transaction():
+def test_a_single_write_without_a_transaction_is_refused_on_sqlite():
     if settings.IS_SQLITE:
         # Without a transaction, the writer's lock would not be requested.
         with pytest.raises(RuntimeError, match="needs a transaction"):

@@ -44,7 +44,7 @@ def test_connections_of_a_listening_socket_are_looked_after(kept):
     assert not is_looked_after(late)
 
 
-def test_what_is_not_a_connection_is_left_alone(kept, tmp_path):
+def test_files_and_socket_pairs_are_left_alone(kept, tmp_path):
     pair = [kept(end) for end in socket.socketpair()]
     kept((tmp_path / "file").open("w"))
 

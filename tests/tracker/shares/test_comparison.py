@@ -62,7 +62,7 @@ def test_the_same_runs_in_another_order_are_the_same_thing(project, runs):
     assert one.query != other.query
 
 
-def test_what_moved_to_the_trash_is_not_named_in_its_address(project, runs):
+def test_runs_in_the_trash_are_left_out_of_the_address(project, runs):
     chosen = COMPARISON.choose(project, f"runs={runs[0].id},{runs[1].id}")
 
     move_to_trash(runs[1])
@@ -70,7 +70,7 @@ def test_what_moved_to_the_trash_is_not_named_in_its_address(project, runs):
     assert asked_of(project, chosen) == {"runs": [str(runs[0].id)]}
 
 
-def test_of_many_runs_a_few_are_named(project, runs):
+def test_a_comparison_of_many_runs_names_a_few(project, runs):
     chosen = COMPARISON.choose(project, f"runs={','.join(str(r.id) for r in runs)}")
 
     shared = COMPARISON.read(project, [chosen])[chosen.thing]

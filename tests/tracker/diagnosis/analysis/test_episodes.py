@@ -12,7 +12,7 @@ def at(*seconds):
     return START + np.array(seconds, dtype=np.int64) * SECOND
 
 
-def test_what_runs_between_steps_and_within_them_counts():
+def test_episodes_between_steps_and_within_steps_both_count():
     episodes = find_episodes(
         PhaseKind.EVALUATE,
         {"validate": Samples(at(100), np.array([20.0]))},
@@ -27,7 +27,7 @@ def test_what_runs_between_steps_and_within_them_counts():
     assert list(during) == [False, True, True, False, False, True, True, False]
 
 
-def test_a_kind_that_nobody_names_is_not_known():
+def test_a_kind_without_phases_has_no_episodes():
     spans = {"save": Samples(at(1), np.array([1.0]))}
 
     assert find_episodes(PhaseKind.EVALUATE, spans, None, None) is None

@@ -20,7 +20,7 @@ def test_a_request_is_its_parts_and_what_lies_between():
     assert found.loads == {"load_model": 200}
 
 
-def test_what_is_not_timed_has_no_share():
+def test_an_untimed_phase_has_no_share():
     found = measure_requests(service())
 
     assert found is not None
@@ -79,7 +79,7 @@ def overlapping() -> dict[str, Samples]:
     }
 
 
-def test_what_requests_held_is_theirs_however_they_overlap():
+def test_phases_within_overlapping_requests_are_counted():
     requests = overlapping()
     held = {"load_model": Samples(requests["request"].times, np.full(20, 0.4))}
 

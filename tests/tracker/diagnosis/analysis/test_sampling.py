@@ -55,7 +55,7 @@ def test_slow_readings_are_worth_less():
     assert found.finding.quality == pytest.approx(0.8 * SAMPLED)
 
 
-def test_what_is_read_seldom_on_purpose_is_worth_what_it_was():
+def test_a_signal_sampled_rarely_on_purpose_keeps_its_quality():
     measured = read_at(np.arange(10, 300, 10))
     often = read_at(np.arange(1, 300)).samples["job_cpu_cores"]
     both = {**measured.samples, "job_threads": often}

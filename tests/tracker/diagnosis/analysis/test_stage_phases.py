@@ -42,7 +42,7 @@ def test_a_stage_that_does_one_thing_is_one_part():
     assert regimes(script(cpu)) == [pytest.approx((1, 300), abs=1)]
 
 
-def test_what_the_stage_does_one_after_the_other_is_told_apart():
+def test_consecutive_phases_of_a_stage_are_separated():
     cpu = levels((7.0, 60), (2.0, 200), (0.0, 40), noise=0.1)
     percent = levels((0.0, 60), (90.0, 200), (0.0, 40))
 
@@ -66,7 +66,7 @@ def test_memory_and_power_tell_where_utilization_does_not():
     assert found == [pytest.approx((0, 100), abs=3), pytest.approx((100, 300), abs=3)]
 
 
-def test_what_takes_turns_is_one_part():
+def test_alternating_work_is_one_phase():
     cpu = levels(*[(7.0, 40), (1.0, 40)] * 4)
     percent = levels(*[(0.0, 40), (95.0, 40)] * 4)
 
@@ -140,7 +140,7 @@ def test_parts_that_are_too_short_to_be_judged_are_judged_together():
     assert seconds_of(find_steady_part(script(cpu))) == pytest.approx(90, abs=1)
 
 
-def test_what_came_before_does_not_dilute_a_finding():
+def test_an_earlier_phase_does_not_dilute_a_finding():
     percent = levels((95.0, 100), (2.0, 200))
     cpu = levels((1.0, 100), (7.9, 200))
     mixed = stage(

@@ -29,7 +29,7 @@ def test_long_series_are_thinned_and_short_ones_are_not(count, stride):
     assert stride_of(count) == stride
 
 
-def test_what_is_left_has_the_same_mean_and_percentiles():
+def test_thinned_samples_have_the_same_mean_and_percentiles():
     values = np.random.default_rng(1).gamma(2, 10, 86_400)
 
     left = Thinner().thin(series(values), 22).values
@@ -147,7 +147,7 @@ def test_a_sample_of_steps_has_the_same_steps_of_each_series():
 
 
 @pytest.mark.parametrize("period", [2, 10, 20, 64, 100])
-def test_what_comes_back_every_few_steps_is_neither_missed_nor_all_there_is(period):
+def test_periodic_steps_keep_their_share_after_thinning(period):
     kept = StepSample().thin(series(np.zeros(200_000)), 20).steps
 
     share = np.mean(kept % period == 0)

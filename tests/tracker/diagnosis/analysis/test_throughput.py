@@ -58,7 +58,7 @@ def test_tells_the_median_step_and_what_of_it_was_waiting():
     assert speed.data_wait_share == pytest.approx(0.25)
 
 
-def test_waiting_that_nobody_measured_is_unknown():
+def test_unmeasured_waiting_is_unknown():
     columns = {"step_seconds": LOOP.steps.columns["step_seconds"]}
     bare = replace(LOOP, steps=replace(LOOP.steps, columns=columns))
 

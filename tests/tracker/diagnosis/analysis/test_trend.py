@@ -17,7 +17,7 @@ def test_a_drift_has_a_change_and_no_jump():
     assert trend.jump is None
 
 
-def test_a_jump_is_told_from_a_drift():
+def test_a_jump_is_distinguished_from_a_drift():
     trend = trend_of(NOISE * np.where(np.arange(1000) < 700, 1.0, 1.5))
 
     assert trend is not None

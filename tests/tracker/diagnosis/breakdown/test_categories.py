@@ -31,7 +31,7 @@ def test_ledgers_are_added_up():
     assert added_up([]) is None
 
 
-def test_what_took_longer_by_most_is_found_whatever_the_number_of_gpus():
+def test_the_category_that_grew_most_is_found_for_any_number_of_gpus():
     before = Ledger(
         2, {Use.COMPUTING: 20.0, Use.INITIALIZATION: 1.0, Use.DATA_WAIT: 8.0}
     )

@@ -170,7 +170,7 @@ def test_parts_that_are_longer_than_the_step_are_scaled():
     assert ledger.seconds[Use.UNATTRIBUTED] == 0
 
 
-def test_what_lies_around_the_steps_is_told_apart():
+def test_time_around_the_steps_is_divided_by_activity():
     halves = np.concatenate([np.full(150, 0.1), [10.1], np.full(149, 0.1)])
     ends = START + (np.cumsum(halves) * SECOND).astype(np.int64)
     loop = replace(LOOP, times=ends)
@@ -241,7 +241,7 @@ def test_without_any_reading_nothing_is_guessed():
     assert known(ledger) == {"unknown": 60}
 
 
-def test_time_that_nobody_measured_is_unknown():
+def test_unmeasured_time_is_unknown():
     ticks = np.concatenate([np.arange(1, 31), np.arange(630, 661)])
     readings = Samples(START + ticks * SECOND, np.full(len(ticks), 1.0))
     later = replace(LOOP, times=LOOP.times + 630 * SECOND)
@@ -258,7 +258,7 @@ def test_time_that_nobody_measured_is_unknown():
     assert known(ledger) == {"computing": 36, "data_wait": 24, "unknown": 600}
 
 
-def test_what_came_after_the_last_checkpoint_of_a_failure_is_lost():
+def test_work_after_the_last_checkpoint_of_a_failed_stage_is_lost():
     spans = {"checkpoint": span(20, 1)}
     loop = stage(step_rows=LOOP, gpus=2, gpu_percent=50.0, spans=spans)
 

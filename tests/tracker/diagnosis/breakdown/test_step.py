@@ -95,7 +95,7 @@ def test_the_loaders_batch_size_stands_in_for_examples():
     assert found.examples_per_second == pytest.approx(160.0)
 
 
-def test_without_either_nobody_knows_the_examples():
+def test_without_examples_and_batch_size_the_throughput_is_unknown():
     found = broken_down()
 
     assert found.examples_per_second is None

@@ -72,7 +72,7 @@ def test_the_primary_cause_saves_the_most_time():
     assert not second.is_primary
 
 
-def test_what_spoils_the_run_comes_before_what_made_it_slow():
+def test_a_finding_that_ended_the_run_comes_before_a_slowdown():
     found = [judgement("slow", likely=3.0), judgement("ended", has_ended=True)]
 
     assert [each.rule for each in arrange(found)] == ["ended", "slow"]

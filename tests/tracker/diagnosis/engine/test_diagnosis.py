@@ -133,7 +133,7 @@ def test_rules_about_gpus_do_not_apply_where_there_is_none():
     assert diagnosis.unanswered["gpu-memory-is-nearly-full"] == (NO_GPU,)
 
 
-def test_rules_about_gpus_lack_their_signals_where_nobody_knows():
+def test_rules_about_gpus_lack_their_signals_if_the_gpu_count_is_unknown():
     diagnosis = diagnose(replace(stage(gpus=0), gpu_count=None))
 
     assert diagnosis.unanswered["gpu-memory-is-nearly-full"] == (

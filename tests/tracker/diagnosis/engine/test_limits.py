@@ -132,7 +132,7 @@ def test_every_limit_of_every_rule_can_be_changed():
     assert not diagnose(loading_by_itself(), rules=variants).failed
 
 
-def test_what_settings_say_of_rules_and_limits_that_are_gone_is_passed_over():
+def test_settings_of_removed_rules_and_limits_are_ignored():
     settings = {
         "no-such-rule": RuleSettings(is_off=True),
         D1: RuleSettings(limits={"no such limit": 1.0}),

@@ -50,7 +50,7 @@ def test_steps_that_cannot_be_are_left_out(odd):
     assert len(clean(stage(step_rows=rows)).steps) == 9
 
 
-def test_steps_that_waited_nobody_knows_how_long_are_left_out():
+def test_steps_with_an_unknown_wait_are_left_out():
     rows = steps(count=10)
     rows.columns["data_wait_seconds"][3] = np.nan
 
@@ -93,7 +93,7 @@ def test_times_without_a_date_are_left_out(time):
     assert cleaned.samples["job_cpu_cores"].times.tolist() == [START]
 
 
-def test_what_arrives_out_of_order_is_put_in_order():
+def test_unordered_samples_and_steps_are_sorted():
     backwards = Samples(np.array([START + 5, START]), np.array([5.0, 0.0]))
     rows = steps(count=10).select(np.arange(10)[::-1])
 

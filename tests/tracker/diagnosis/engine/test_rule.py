@@ -51,7 +51,7 @@ def test_a_check_without_limits_has_none():
     assert Rule.from_module(module(lambda step_seconds: None)).limits == {}
 
 
-def test_a_rule_may_not_ask_for_what_nobody_measures():
+def test_a_rule_with_an_unknown_signal_is_refused():
     with pytest.raises(TypeError, match=r"unknown signals: .'mood'."):
         Rule.from_module(module(lambda mood: None))
 

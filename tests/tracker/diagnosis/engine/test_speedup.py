@@ -31,7 +31,7 @@ def test_half_of_the_difference_is_likely():
     assert recoverable_share(gain) == pytest.approx(0.25)
 
 
-def test_what_is_likely_says_that_it_is_a_default():
+def test_an_expected_speedup_without_fixes_is_marked_as_a_default():
     gain = expected_gain(1.0, (Floor(0.5, "training"),))
 
     said = with_recovery(gain, None)
@@ -64,7 +64,7 @@ def test_few_pairs_stay_near_the_prior_and_many_do_not():
     assert many.expected == pytest.approx(0.98)
 
 
-def test_what_a_pair_recovered_lies_within_0_and_1():
+def test_a_recovery_is_clipped_to_0_and_1():
     pairs = [Pair("a", 0.5, 0.9), Pair("a", 0.5, -0.4)]
 
     assert learn_recoveries(pairs)["a"].expected == pytest.approx(0.5)

@@ -19,6 +19,6 @@ def test_other_jobs_crowd_a_full_host(job, host_percent, expected):
     assert is_crowded(readings(job), readings(host_percent), 4.0) is expected
 
 
-def test_what_nobody_knows_is_no_crowd():
+def test_unknown_host_load_is_not_crowded():
     assert not is_crowded(readings(0.5), None, 4.0)
     assert not is_crowded(readings(0.5), readings(100.0), None)

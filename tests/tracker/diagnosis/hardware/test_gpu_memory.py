@@ -35,7 +35,7 @@ def test_ways_suit_the_framework():
     assert plain[0].suggested == "half as large"
 
 
-def test_what_is_done_already_is_not_suggested():
+def test_a_setting_already_in_use_is_not_suggested():
     ways = ways_to_save("pytorch", autocast="bfloat16")
 
     assert not any("16 bits" in way.text for way in ways)

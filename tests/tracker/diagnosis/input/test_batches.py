@@ -10,7 +10,7 @@ from tracker.diagnosis.input.batches import (
 )
 
 
-def test_what_no_batch_changes_is_shared_by_more_examples():
+def test_the_fixed_time_is_shared_by_more_examples():
     times = BatchTimes(base_seconds=0.08, seconds_per_example=0.01)
 
     # 8 examples take 0.16 s, 32 take 0.4 s.

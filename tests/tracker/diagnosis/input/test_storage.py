@@ -66,6 +66,6 @@ def test_readings_that_rise_and_fall_together_correlate():
     assert correlation(samples(rate), samples(-rate)) == pytest.approx(-1.0)
 
 
-def test_what_does_not_change_correlates_with_nothing():
+def test_constant_or_short_series_have_no_correlation():
     assert correlation(readings(1.0), readings(1.0)) is None
     assert correlation(samples([1.0, 2.0]), samples([1.0, 2.0])) is None

@@ -54,7 +54,7 @@ def test_busy_workers_are_slow_and_not_uneven():
     assert ask(every(4, 0.3), worker_cpu_cores=readings(0.9)) is None
 
 
-def test_what_every_step_logs_is_no_reason():
+def test_a_phase_of_every_step_does_not_explain_long_waits():
     assert ask(every(4, 0.3), phase_seconds={"log": np.full(400, 0.001)}) is not None
 
 

@@ -51,7 +51,7 @@ def test_promises_no_more_than_the_time_that_it_takes():
     assert finding.gain.bound == pytest.approx(2.0)
 
 
-def test_what_goes_on_in_the_background_is_seen_on_the_gpu():
+def test_asynchronous_communication_is_measured_on_the_gpu():
     on_device = np.full(200, 0.04)
     on_device[::7] = np.nan
 
@@ -68,7 +68,7 @@ def test_waiting_for_a_slow_rank_is_no_communication():
     assert ask(0.05, ranks=ranks_of(0.1, all_reduce=0.05)) is not None
 
 
-def test_one_gpu_talks_to_nobody():
+def test_one_gpu_has_no_communication():
     assert check(np.full(200, 0.1)) == Abstention((ONE_GPU,))
 
 

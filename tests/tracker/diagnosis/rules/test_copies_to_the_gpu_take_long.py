@@ -69,7 +69,7 @@ def test_the_time_on_the_gpu_counts_before_the_scripts():
     assert ask(device=0.001, script=0.05) is None
 
 
-def test_what_the_gpu_worked_meanwhile_is_not_lost():
+def test_copies_hidden_by_gpu_work_are_not_lost():
     assert ask(script=0.05, busy=97.0) is None
     assert isinstance(ask(script=0.05, busy=40.0), Finding)
 

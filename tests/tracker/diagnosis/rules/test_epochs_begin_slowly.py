@@ -65,7 +65,7 @@ def test_an_open_finding_stays_above_the_lower_limit():
     assert found_in(measured, open_findings={(NAME, "")}) is not None
 
 
-def test_what_a_phase_names_is_left_out():
+def test_time_in_named_phases_is_left_out():
     found = found_in(in_epochs(3.0, evaluating=2.0))
 
     assert found is not None
@@ -76,7 +76,7 @@ def test_a_gpu_that_works_between_epochs_may_evaluate():
     assert unanswered(in_epochs(5.0, busy_between=90.0))
 
 
-def test_without_a_gpu_nobody_knows_what_is_done_between():
+def test_abstains_without_a_gpu():
     assert unanswered(stage(step_rows=steps_in_epochs([100] * 5, gap=2.0)))
 
 

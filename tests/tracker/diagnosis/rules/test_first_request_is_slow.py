@@ -84,7 +84,7 @@ def test_loading_before_the_first_request_is_not_counted_though_others_load_too(
     assert check(requests, request_parts=later) is None
 
 
-def test_loading_is_not_counted_as_nobody_knows_whether_the_request_waited_for_it():
+def test_loading_outside_the_request_is_not_counted():
     once = np.zeros(200)
     once[0] = 9.0
 

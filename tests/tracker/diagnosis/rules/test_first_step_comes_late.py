@@ -99,7 +99,7 @@ def test_splits_the_start_into_named_parts():
     assert len(finding.recommendations) == 4
 
 
-def test_what_nothing_names_asks_for_names():
+def test_an_unnamed_start_recommends_phases():
     finding = ask(100.0)
 
     assert isinstance(finding, Finding)

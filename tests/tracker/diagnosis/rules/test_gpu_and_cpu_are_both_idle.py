@@ -78,7 +78,7 @@ def test_without_a_suspect_something_outside_is_waited_for():
     assert "main thread's waits" in finding.recommendations[0].text
 
 
-def test_what_is_not_measured_is_neither_cleared_nor_suspected():
+def test_unmeasured_causes_are_not_mentioned():
     finding = ask()
 
     assert isinstance(finding, Finding)

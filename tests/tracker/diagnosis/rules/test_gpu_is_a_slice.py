@@ -46,7 +46,7 @@ def test_virtual_gpus_are_known_by_their_names(name, is_slice):
         ("NVIDIA H100 80GB HBM3", "passthrough", False),
     ],
 )
-def test_what_the_driver_says_counts_more_than_a_name(name, said, is_slice):
+def test_the_drivers_value_overrides_the_name(name, said, is_slice):
     finding = check(name, gpu_virtualization=said)
 
     assert (finding is not None) == is_slice

@@ -99,7 +99,7 @@ def test_a_share_of_the_memory_is_enough():
     assert "70 % of its memory" in finding.summary
 
 
-def test_memory_that_nobody_measured_is_no_answer():
+def test_abstains_without_measured_memory():
     answer = check(readings(0.0, seconds=1200))
 
     assert answer == Abstention(("gpu_memory_used_bytes",))

@@ -88,7 +88,7 @@ def test_a_run_in_sixteen_bits_is_promised_nothing():
     assert not any("16 bits" in r.text for r in finding.recommendations)
 
 
-def test_what_is_done_already_is_not_recommended():
+def test_a_setting_already_in_use_is_not_recommended():
     finding = ask(
         dram=80.0,
         torch_autocast="bfloat16",

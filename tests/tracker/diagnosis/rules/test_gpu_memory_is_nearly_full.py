@@ -114,7 +114,7 @@ def test_memory_that_is_only_kept_for_later_is_not_needed():
     assert kept(0.5) is None
 
 
-def test_what_tensors_need_counts_with_what_is_beside_them():
+def test_the_peak_of_tensors_and_other_memory_are_added():
     finding = kept(0.86)
 
     assert isinstance(finding, Finding)

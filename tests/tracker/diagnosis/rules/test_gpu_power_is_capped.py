@@ -56,7 +56,7 @@ def test_judges_near_each_limit(share, limit, is_found):
     ("requested", "is_from_elsewhere"),
     [(400.0, False), (700.0, True), (None, False)],
 )
-def test_a_limit_that_nobody_here_asked_for_is_not_set_back_here(
+def test_a_limit_that_differs_from_the_requested_one_comes_from_elsewhere(
     requested, is_from_elsewhere
 ):
     finding = ask(gpu_power_limit_requested_watts=requested)

@@ -79,6 +79,6 @@ def test_a_few_repeats_on_a_link_are_daily_work(errors, is_found):
     assert (answer is not None) == is_found
 
 
-def test_nobody_listening_is_not_health():
+def test_abstains_if_errors_are_not_monitored():
     assert isinstance(ask(), Abstention)
     assert isinstance(ask(driver_errors_probe="not here: …"), Abstention)

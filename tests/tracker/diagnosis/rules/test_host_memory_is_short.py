@@ -96,7 +96,7 @@ def test_an_open_finding_stays_above_the_lower_limit():
 
 
 @pytest.mark.parametrize(("gibibytes", "is_said"), [(12, True), (2, False)])
-def test_a_worker_that_takes_much_is_told(gibibytes, is_said):
+def test_a_large_worker_is_mentioned(gibibytes, is_said):
     finding = ask(
         memory_pressure_share=readings(0.2),
         worker_memory_bytes_max=readings(gibibytes * GIB),
@@ -107,7 +107,7 @@ def test_a_worker_that_takes_much_is_told(gibibytes, is_said):
     assert any(e.signal == "worker_memory_bytes_max" for e in finding.evidence)
 
 
-def test_without_workers_nothing_is_said_of_them():
+def test_workers_are_not_mentioned_without_workers():
     finding = ask(memory_pressure_share=readings(0.2))
 
     assert isinstance(finding, Finding)

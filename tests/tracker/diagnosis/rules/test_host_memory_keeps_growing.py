@@ -95,7 +95,7 @@ def test_the_container_agrees_or_not(container, corroboration):
     assert finding.corroboration == corroboration
 
 
-def test_without_workers_nothing_is_said_of_them():
+def test_workers_are_not_mentioned_without_workers():
     finding = ask(8, 16, loader_workers=0.0)
 
     assert isinstance(finding, Finding)

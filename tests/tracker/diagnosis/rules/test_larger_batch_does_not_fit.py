@@ -74,7 +74,7 @@ def test_16_bits_come_first_unless_they_are_used():
     assert len(mixed.recommendations) == len(plain.recommendations) - 1
 
 
-def test_accumulation_is_said_to_be_no_faster():
+def test_recommends_accumulation_as_not_faster():
     finding = ask()
 
     assert isinstance(finding, Finding)

@@ -88,7 +88,7 @@ def test_threads_take_turns_where_something_goes_backwards(backward, is_found):
     assert (found is not None) is is_found
 
 
-def test_that_threads_take_turns_is_less_sure_where_no_phase_says_so():
+def test_alternating_threads_are_less_certain_without_phases():
     named = {"backward": np.full(100, 0.4)}
     sure = ask(thread=0.6, process=1.0, busy=40.0, sm=10.0, phase_seconds=named)
     unsure = ask(thread=0.6, process=1.0, busy=40.0, sm=10.0)

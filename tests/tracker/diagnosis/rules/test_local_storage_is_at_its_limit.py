@@ -92,7 +92,7 @@ def test_writing_is_no_fault_of_reading():
     assert ask(pressure=0.9, job_write_bytes_per_second=readings(300 * MB)) is None
 
 
-def test_what_no_local_disk_delivered_comes_from_elsewhere():
+def test_reads_not_delivered_by_local_disks_are_remote():
     disks = {"host_disk_read_bytes_per_second": readings(10 * MB)}
 
     assert ask(pressure=0.9, **disks) is None

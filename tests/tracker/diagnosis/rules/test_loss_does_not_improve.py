@@ -72,7 +72,7 @@ def test_a_flat_loss_is_not_judged_before_an_hour():
     )
 
 
-def test_of_several_losses_one_that_falls_is_progress():
+def test_one_falling_loss_of_several_is_progress():
     assert check({"loss/a": loss(FLAT), "loss/b": loss(FALLING)}) is None
 
 

@@ -105,7 +105,7 @@ def test_memory_that_grew_all_the_while_was_kept(levels, is_kept):
     assert any("batch" in w.text for w in finding.recommendations) is not is_kept
 
 
-def test_what_grew_while_a_model_was_loaded_was_not_kept():
+def test_growth_while_the_model_loads_is_not_a_leak():
     allocated = samples(np.linspace(5, 78, 10) * GIB)
     card = {
         "gpu_allocator_allocated_bytes": allocated,
@@ -119,7 +119,7 @@ def test_what_grew_while_a_model_was_loaded_was_not_kept():
         assert "kept" not in finding.summary
 
 
-def test_pieces_that_do_not_fit_are_told():
+def test_fragmented_free_memory_is_reported():
     finding = ask(out_of_memory_allocated_bytes=50.0 * GIB, framework="pytorch")
 
     assert isinstance(finding, Finding)

@@ -68,7 +68,7 @@ def test_judges_near_each_limit(signals, is_found):
     assert (ask(**signals) is not None) == is_found
 
 
-def test_is_not_judged_where_nobody_says_what_is_computed():
+def test_abstains_if_the_precision_is_unknown():
     assert isinstance(ask(), Abstention)
     assert isinstance(ask(model_types="float32"), Abstention)
     assert isinstance(ask(capability="unknown", tensor=0.0, sm=80.0), Abstention)
@@ -120,7 +120,7 @@ def test_no_gain_is_promised_where_it_cannot_be_known(signals):
     assert finding.gain is None
 
 
-def test_what_is_said_and_what_is_counted_agree_or_contradict():
+def test_reported_and_counted_precision_agree_or_contradict():
     agreeing = ask(sm=80.0, tensor=0.0, **IN_32_BITS)
     contradicted = ask(sm=80.0, tensor=20.0, **IN_32_BITS)
 

@@ -87,7 +87,7 @@ def test_time_in_logging_is_outside_of_the_model():
     assert "40 ms of each 100 ms" in finding.summary
 
 
-def test_does_not_judge_steps_whose_phases_nobody_times():
+def test_abstains_without_phases():
     answer = ask(phases=None)
 
     assert isinstance(answer, Abstention)
@@ -105,7 +105,7 @@ def test_a_process_that_loads_by_itself_is_another_rules():
     assert ask(phases=None, waiting=0.06, workers=0.0) is None
 
 
-def test_what_is_lost_bounds_the_gain():
+def test_the_lost_time_bounds_the_gain():
     finding = ask(phases={"forward": 0.02, "backward": 0.03})
 
     assert isinstance(finding, Finding)

@@ -96,7 +96,7 @@ def test_an_open_finding_stays_above_the_lower_limit():
     assert ask(main=0.85, already_open=True) is not None
 
 
-def test_says_what_it_lacks_when_nobody_knows_who_loads():
+def test_abstains_if_the_loading_processes_are_unknown():
     answer = ask(workers=None)
 
     assert isinstance(answer, Abstention)
@@ -117,7 +117,7 @@ def test_does_not_judge_a_process_that_other_jobs_may_slow_down():
     assert isinstance(ask(job=0.6, main=0.6, **host), Abstention)
 
 
-def test_a_host_with_idle_cores_slows_nobody_down():
+def test_a_host_with_idle_cores_is_not_crowded():
     host = {"host_cpu_percent": readings(70.0), "host_cores": 4.0}
 
     assert ask(job=0.6, main=0.6, **host) is None

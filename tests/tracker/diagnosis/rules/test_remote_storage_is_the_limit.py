@@ -78,7 +78,7 @@ def test_reads_that_move_with_the_network_are_remote():
     assert "from the network" in finding.summary
 
 
-def test_what_the_network_brings_otherwise_is_none_of_the_data():
+def test_uncorrelated_network_traffic_is_not_the_data():
     other = 100 * MB * np.random.default_rng(3).random(30)
 
     assert isinstance(ask(on_network=None, **network(rate=other)), Abstention)

@@ -68,7 +68,7 @@ def test_a_cuda_knows_some_cards(capability, cuda, is_found):
     ("driver", "cuda"),
     [("", "12.4"), ("580.65", None), ("580.65", "14.0"), ("580.65", "rocm")],
 )
-def test_what_the_table_does_not_know_is_not_judged(driver, cuda):
+def test_versions_missing_from_the_table_are_not_judged(driver, cuda):
     assert isinstance(ask(driver, cuda), Abstention)
 
 

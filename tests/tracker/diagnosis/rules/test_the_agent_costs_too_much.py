@@ -30,7 +30,7 @@ def test_severity_grows_with_the_cost(used, severity):
 
 
 @pytest.mark.parametrize(("used", "is_found"), [(0.0149, False), (0.0151, True)])
-def test_what_the_driver_of_a_gpu_takes_is_allowed(used, is_found):
+def test_a_gpu_raises_the_allowed_cpu_time(used, is_found):
     gpus = {0: {"gpu_power_watts": readings(300.0)}}
 
     assert bool(check(readings(used), gpus=gpus)) is is_found

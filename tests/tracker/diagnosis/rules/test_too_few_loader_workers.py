@@ -171,7 +171,7 @@ def test_children_stand_in_where_the_loader_says_nothing():
     assert finding.corroboration < 1.0
 
 
-def test_says_what_it_lacks_when_nobody_knows_who_loads():
+def test_abstains_if_the_loading_processes_are_unknown():
     answer = ask(workers=None)
 
     assert isinstance(answer, Abstention)

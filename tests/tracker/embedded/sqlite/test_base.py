@@ -271,7 +271,7 @@ def test_a_second_writer_waits_for_the_first(database, atomic):
     second.close()
 
 
-def test_who_waits_in_vain_is_told_what_sqlite_would_say(database, atomic):
+def test_a_lock_timeout_raises_the_error_of_sqlite(database, atomic):
     first, second = database.connection, database.other(timeout=0.05)
     atomic(first)
 

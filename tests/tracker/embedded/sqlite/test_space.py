@@ -96,7 +96,7 @@ def test_on_another_database_there_is_nothing_to_do():
 
 
 @sqlite_only
-def test_a_file_is_written_anew_without_gaps(large_run):
+def test_a_rewritten_file_has_no_free_pages(large_run):
     purge(large_run)
     assert space().free > 3_000_000
 

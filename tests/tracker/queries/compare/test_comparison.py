@@ -87,7 +87,7 @@ def test_a_series_shows_its_last_value(runs):
 
 
 @database
-def test_what_the_agent_measured_comes_last(runs):
+def test_measurements_of_the_agent_come_last(runs):
     write_values(runs[0], {"monitoring/train/facts/host": "x", "zebra": 1, "a/b": 1})
 
     assert [row.path for row in compared(runs).rows] == [

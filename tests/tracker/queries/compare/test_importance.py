@@ -104,7 +104,7 @@ def test_runs_without_a_parameter_are_kept():
     assert row.correlation == pytest.approx(1)
 
 
-def test_what_is_the_same_everywhere_or_names_each_run_is_no_parameter():
+def test_constant_and_unique_values_are_not_parameters():
     score = [float(place) for place in range(COUNT)]
     found = importance_of(
         "score",

@@ -88,7 +88,7 @@ def test_runs_that_logged_nothing_have_their_own_times(runs):
     assert dimensions_of([run.id for run in runs]).suggested == [STARTED, DURATION]
 
 
-def test_of_a_series_the_last_the_least_the_largest_and_the_mean(runs):
+def test_a_series_has_its_last_minimum_maximum_and_mean(runs):
     write_series(runs[0], "train/loss", [3.0, 1.0, 2.0])
     compact_run(runs[0].id)
 
@@ -135,7 +135,7 @@ def test_readings_ledgers_findings_and_makers_are_dimensions(runs):
     assert set(found) <= set(dimensions_of([runs[0].id]).names)
 
 
-def test_who_made_a_run_is_for_those_who_see_everything(runs):
+def test_the_creator_of_a_run_is_hidden_from_restricted_readers(runs):
     def seen(kind, path):
         return True
 
@@ -160,7 +160,7 @@ def test_dimensions_of_many_runs_take_as_many_queries_as_of_few(
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_has_no_place(runs, value):
+def test_values_that_are_not_numbers_are_left_out(runs, value):
     write_values(runs[0], {"score": value})
 
     assert values(runs, "score") == [None, None]

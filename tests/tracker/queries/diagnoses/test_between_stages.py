@@ -32,7 +32,7 @@ def test_is_what_stages_leave_of_the_run():
     assert seconds_between(RUN, STAGES, LEDGERS) == pytest.approx(7.0)
 
 
-def test_of_one_stage_that_is_the_run_nothing_is_left():
+def test_a_run_with_one_stage_has_no_time_between_stages():
     assert seconds_between(RUN, [RUN], [ledger(60.2)]) == 0.0
 
 

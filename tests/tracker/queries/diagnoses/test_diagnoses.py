@@ -70,7 +70,7 @@ def test_the_window_can_be_shaded(run):
     assert diagnosis.findings[0].window == diagnosis.window
 
 
-def test_what_short_runs_are_held_back_by_is_said_of_them_only(run):
+def test_only_findings_of_short_runs_are_held_back(run):
     (cause,) = only(run).findings
 
     assert not cause.is_held_back
@@ -117,7 +117,7 @@ def test_unanswered_rules_say_which_line_would_answer():
     )
 
 
-def test_a_reason_that_is_no_signal_is_said_in_words():
+def test_a_missing_input_that_is_not_a_signal_is_described():
     run = measured_run(count=30)
     diagnose_run(run.id)
 
@@ -127,7 +127,7 @@ def test_a_reason_that_is_no_signal_is_said_in_words():
     assert waits.lacks[0].code == ""
 
 
-def test_what_cleared_is_kept_apart():
+def test_cleared_findings_are_listed_separately():
     run = measured_run(state=State.RUNNING)
     diagnose_run(run.id)
     measure_loop(run, count=18_000, wait_share=0.0, first_step=400)

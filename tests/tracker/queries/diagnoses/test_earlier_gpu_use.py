@@ -85,7 +85,7 @@ def test_a_gpu_that_was_not_measured_hides_its_run(project):
     assert ask(ran(project, "now", hours_ago=1)) == {"earlier_runs": 0.0}
 
 
-def test_without_gpus_nobody_asks(project):
+def test_without_gpus_there_are_no_facts_of_earlier_runs(project):
     run = ran(project, "now", hours_ago=1)
 
     assert facts_of_earlier_runs(stage_of(run), []) == {}

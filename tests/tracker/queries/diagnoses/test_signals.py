@@ -296,7 +296,7 @@ def requests_of(run, name: str, times, *, load_model: float):
     )
 
 
-def test_what_requests_held_is_read_for_all_kinds_of_requests_together():
+def test_parts_of_requests_are_read_for_all_kinds_together():
     run = measured_run(count=20)
     times = START + np.arange(1, 61) * SECOND
     requests_of(run, "request", times, load_model=0.3)
@@ -312,7 +312,7 @@ def test_what_requests_held_is_read_for_all_kinds_of_requests_together():
     assert found["load_model/digits"].values[:2].tolist() == [0.3, 0.5]
 
 
-def test_what_phases_held_in_steps_is_not_read_as_of_requests():
+def test_phases_nested_in_steps_are_not_parts_of_requests():
     run = measured_run(count=20)
     steps = read_points(run, "monitoring/train/step/seconds")
     for path in ("phase/request_seconds", "nested/request/compute_seconds"):

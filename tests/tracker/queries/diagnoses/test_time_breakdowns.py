@@ -60,7 +60,7 @@ def test_an_error_of_rounding_is_no_part(project):
     assert [part.use for part in ledger.parts] == ["computing"]
 
 
-def test_a_run_that_nobody_diagnosed_has_none(project):
+def test_a_run_without_a_diagnosis_has_no_time_breakdown(project):
     assert ledger_of(make_run(project)) is None
 
 

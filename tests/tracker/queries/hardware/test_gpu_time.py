@@ -89,7 +89,7 @@ def test_runs_are_sorted_by_it_and_those_without_come_last(project, key):
     assert names(project, f"-{key}") == ["c", "b", "a", "d"]
 
 
-def test_energy_that_nobody_counted_is_not_zero(project):
+def test_unmeasured_energy_is_not_zero(project):
     add_ledger(make_run(project, "a"), computing=1.0, energy=3.0)
     add_ledger(make_run(project, "b"), computing=1.0)
 
@@ -107,7 +107,7 @@ def test_a_row_has_the_figures(project):
     assert page.rows[0].numbers.gpu_hours == 1.0
 
 
-def test_who_made_a_run_is_told(project, member):
+def test_rows_name_the_creator_of_the_run(project, member):
     run = make_run(project)
     Run.objects.filter(id=run.id).update(made_by=member.user)
 

@@ -156,13 +156,13 @@ def test_another_stage_and_quality_can_be_asked_for(project):
 
 
 @pytest.mark.parametrize("unknown", ["nothing", "a\0b", "x" * 5_000])
-def test_what_no_run_has_is_guessed_instead(project, unknown):
+def test_an_unknown_stage_or_quality_is_guessed(project, unknown):
     shown = read_jobs(project, DEMO[0], stage=unknown, quality=unknown)
 
     assert (shown.stage, shown.quality_path) == ("train", "train/accuracy_on_test")
 
 
-def test_a_run_too_short_to_judge_says_so(project):
+def test_a_run_too_short_to_judge_has_the_reason(project):
     shown = read_jobs(project, DEMO[0], Job("short", steps=20))
 
     assert shown.rungs[1].against_previous is None

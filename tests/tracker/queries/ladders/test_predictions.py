@@ -31,7 +31,7 @@ def test_predicts_by_the_finding_that_has_gone():
     assert found == Prediction("other", "Other", 2.6, 1.3, is_fixed=True)
 
 
-def test_what_went_by_the_way_was_not_what_the_step_was_about():
+def test_a_side_effect_is_not_the_prediction_of_a_step():
     before = [diagnosis(worth("slow", 1.5, is_primary=True), worth("small", 1.2))]
     after = [diagnosis(worth("slow", 1.5, is_primary=True), healthy=("small",))]
 
@@ -40,7 +40,7 @@ def test_what_went_by_the_way_was_not_what_the_step_was_about():
     assert found == Prediction("slow", "Slow", 3.0, 1.5, is_fixed=False)
 
 
-def test_of_equal_promises_the_one_that_has_gone_counts():
+def test_a_fixed_finding_counts_before_an_equal_open_one():
     before = [diagnosis(worth("slow", 1.5, is_primary=True), worth("same", 1.5))]
     after = [diagnosis(worth("slow", 1.5, is_primary=True), healthy=("same",))]
 
@@ -50,7 +50,7 @@ def test_of_equal_promises_the_one_that_has_gone_counts():
     assert found.rule == "same"
 
 
-def test_of_several_that_have_gone_the_one_that_promised_most():
+def test_the_fixed_finding_with_the_largest_speedup_counts():
     symptom = worth("symptom", 1.1, symptoms=[worth("deeper", 1.6)])
     cause = worth("cause", 1.2, is_primary=True, symptoms=[symptom])
     before = [diagnosis(cause)]
@@ -136,7 +136,7 @@ def test_adds_up_what_causes_promise():
     assert not found.advises_stop
 
 
-def test_what_is_left_is_known_where_waiting_is_a_symptom_of_a_symptom():
+def test_the_remaining_wait_is_found_in_nested_symptoms():
     waiting = worth(INPUT_RULE, 1.3)
     cause = worth("cause", 1.3, symptoms=[worth("symptom", 1.3, symptoms=[waiting])])
 
@@ -166,14 +166,14 @@ def test_advises_to_stop_when_little_is_left(findings, stops):
     assert found.advises_stop is stops
 
 
-def test_what_is_left_says_how_many_rules_lacked_something():
+def test_the_remaining_gain_counts_rules_without_enough_data():
     found = left(unanswered=("slow", "late"))
 
     assert found is not None
     assert found.unanswered == 2
 
 
-def test_what_is_left_is_unknown_where_nobody_could_judge():
+def test_the_remaining_gain_is_unknown_without_judged_rules():
     assert left(healthy=()) is None
     assert left(stage="infer") is None
     assert left_gain([], "train") is None

@@ -44,7 +44,7 @@ def test_a_finding_that_is_gone_on_the_next_rung_is_a_pair(project):
     assert pair.saved == pytest.approx(59 / 90, abs=0.01)
 
 
-def test_what_is_still_there_is_no_pair(project):
+def test_an_unfixed_finding_is_no_pair(project):
     ladder(project, WAITS, Job("as-before"))
 
     assert saved() == []
@@ -86,7 +86,7 @@ def learn() -> None:
     module._kept.pairs = None
 
 
-def test_a_later_run_learns_from_fixes_and_says_so(project):
+def test_a_later_run_uses_earlier_fixes_and_names_them(project):
     usual = gain_of(make_measured_run(project, Job("first")))
     ladder(project, WAITS, CURED)
 
@@ -200,7 +200,7 @@ def test_a_repeated_diagnosis_of_the_same_data_keeps_the_prediction(project):
     assert gain_of(run) == predicted
 
 
-def test_a_run_that_goes_on_is_predicted_anew(project):
+def test_a_resumed_run_gets_a_new_prediction(project):
     run = make_measured_run(project, Job("resumed"))
     usual = gain_of(run)
     ladder(project, WAITS, CURED)

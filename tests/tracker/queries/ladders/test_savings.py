@@ -19,7 +19,7 @@ def test_half_of_the_time_of_steps_is_saved_and_what_lies_around_stays():
     assert worth.money == pytest.approx(5)
 
 
-def test_what_is_not_known_is_not_promised():
+def test_unknown_savings_are_left_out():
     on_cpus = Ledger(0, LEDGER.seconds)
 
     assert worth_of(GAIN, on_cpus, None, 5.0, "EUR") is None

@@ -74,7 +74,7 @@ def test_a_series_has_its_last_value_and_its_summary(run):
     assert (row.first_step, row.last_step) == (10, 30)
 
 
-def test_what_is_not_known_yet_is_unknown_and_not_zero(run):
+def test_values_not_yet_summarized_are_unknown(run):
     write_series(run, "loss", [4])
 
     (row,) = list_attributes(run, prefix="loss")

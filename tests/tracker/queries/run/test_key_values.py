@@ -71,7 +71,7 @@ def test_a_series_of_which_nothing_is_known_yet_is_no_metric(run):
     assert key_values(run).metrics == []
 
 
-def test_of_many_the_main_metrics_and_the_first_parameters_are_read(run):
+def test_the_main_metrics_and_the_first_parameters_of_many_are_read(run):
     many = MAX_METRICS + MAX_PARAMS
     write_values(run, {f"metric/{number:03}": number / 2 for number in range(many)})
     write_values(run, {f"params/{number:03}": number for number in range(many)})
@@ -173,7 +173,7 @@ def test_points_that_share_a_bucket_still_tell_how_values_vary(run):
 
 
 @pytest.mark.parametrize(("value", "is_better"), [(0.51, None), (0.52, True)])
-def test_of_what_was_logged_once_only_a_large_change_counts(run, value, is_better):
+def test_only_a_large_change_of_a_single_value_counts(run, value, is_better):
     before = make_run(run.project, "before")
     write_values(run, {"val/accuracy": value})
     write_values(before, {"val/accuracy": 0.5})

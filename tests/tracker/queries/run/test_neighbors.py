@@ -50,7 +50,7 @@ def test_trash_and_other_projects_are_passed_over(project, stranger):
     assert names(last) == ("a", None)
 
 
-def test_what_is_compared_with_is_the_last_that_finished(project):
+def test_the_last_finished_run_is_compared(project):
     for name, state, at in (("a", "finished", 0), ("b", "finished", 5)):
         make_run(project, name, state, started_at=START + at * SECOND)
     make_run(project, "c", "failed", started_at=START + 7 * SECOND)

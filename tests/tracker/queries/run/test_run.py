@@ -126,7 +126,7 @@ def test_how_busy_a_stage_was_is_a_mean_over_its_gpus_and_cores(project):
     assert train.cpu_percent == pytest.approx(75)
 
 
-def test_what_was_not_measured_is_unknown(project):
+def test_unmeasured_utilization_is_unknown(project):
     (stage,) = run_overview(make_run(project)).stages
 
     assert stage.gpu_percent is None

@@ -193,7 +193,7 @@ def test_a_value_may_stand_on_the_left(text, same):
         ("p + p + p + p + p + p + p + p < 1", 0, 1, f"at most {MAX_OPERATORS}"),
     ],
 )
-def test_what_cannot_be_computed_is_refused_with_its_place(
+def test_an_invalid_expression_is_refused_with_its_position(
     text, position, length, said
 ):
     error = refused(text)
@@ -210,7 +210,7 @@ def test_a_field_of_the_run_needs_quotes_to_be_a_path(field):
 
 
 @pytest.mark.parametrize("text", ["gpu = a100", "energy contains a", "cpu > 2h"])
-def test_who_may_have_meant_an_attribute_is_told_how_to_ask_for_it(text):
+def test_an_ambiguous_word_gets_a_hint_to_quote_it(text):
     assert f'must be quoted: "{text.split()[0]}"' in str(refused(text))
 
 
@@ -300,11 +300,11 @@ def test_a_refusal_says_where(text, position, length):
     ],
     ids=lambda text: text[:6],
 )
-def test_what_would_cost_too_much_is_refused(text):
+def test_a_query_beyond_its_limits_is_refused(text):
     assert "most" in str(refused(text))
 
 
-def test_what_just_fits_is_read():
+def test_a_query_at_its_limits_is_read():
     text = "(" * DEEPEST + " or ".join(["a = 1"] * MAX_CONDITIONS) + ")" * DEEPEST
 
     assert len(read(text).parts) == MAX_CONDITIONS

@@ -130,7 +130,7 @@ def test_the_last_page_has_no_cursor(project):
 
 
 @pytest.mark.parametrize("cursor", ["x", "~", "a~b", "~" * 50, "é", "\0", "AAAA~AAAA"])
-def test_a_cursor_of_nobody_is_refused(project, cursor):
+def test_an_invalid_cursor_is_refused(project, cursor):
     with pytest.raises(InvalidInput, match="start again without it"):
         page(project, RunOrder("name"), cursor=cursor)
 

@@ -124,7 +124,7 @@ def test_the_query_of_a_group_finds_its_runs_and_no_others(project):
     assert set().union(*members) == set("abcdefghi")
 
 
-def test_what_no_condition_finds_has_no_query(project):
+def test_a_group_of_shortened_values_has_no_query(project):
     add_run(project, "a", p="y" * 200)
 
     [group] = groups(project, "path:p")
@@ -187,7 +187,7 @@ def test_numbers_of_the_run_are_put_together_as_those_of_attributes(project):
     assert numbers["energy"].best is None
 
 
-def test_what_nobody_measured_is_no_zero(project):
+def test_unmeasured_values_are_not_zero(project):
     add_run(project, "a")
     Run.objects.update(started_at=None, active_seconds=None)
 
@@ -261,7 +261,7 @@ def test_too_many_groups_of_a_run_are_refused(project, monkeypatch):
         groups(project, "tags", "path:tags")
 
 
-def test_what_is_too_long_to_be_asked_for_has_no_query(project):
+def test_a_group_whose_query_is_too_long_has_none(project):
     run = add_run(project, "a")
     write_tags(run, "x")
     run.attributes.filter(path="tags").update(items=["x" * MAX_CHARACTERS])
@@ -281,7 +281,7 @@ def test_what_is_too_long_to_be_asked_for_has_no_query(project):
         ("accuracy_loss", None),
     ],
 )
-def test_the_better_one_is_told_by_its_name(project, path, best):
+def test_the_better_direction_follows_from_the_name(project, path, best):
     for name, value in [("a", 0.2), ("b", 0.4)]:
         add_run(project, name, **{path.replace("/", "__"): value}, p=1)
 

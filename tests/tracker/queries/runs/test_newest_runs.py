@@ -113,7 +113,7 @@ def test_columns_of_the_run_are_in_use_once_a_run_has_a_value(project):
     assert run_columns_in_use(project.id) == {"tags", "finding"}
 
 
-def test_who_made_runs_is_shown_once_there_are_two_users(project):
+def test_the_creator_column_appears_with_two_users(project):
     make_run(project, "one")
     assert run_columns_in_use(project.id) == set()
 

@@ -70,7 +70,7 @@ def test_numbers_stand_as_their_runs_do(project):
 
 @pytest.mark.django_db
 @pytest.mark.database
-def test_of_no_rows_nothing_is_packed():
+def test_no_rows_pack_to_empty_bytes():
     found = Attribute.objects.aggregate(
         ids=PackedIds("run_id"), numbers=PackedNumbers(F("number"))
     )

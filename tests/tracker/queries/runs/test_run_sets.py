@@ -75,7 +75,7 @@ def test_a_view_says_which_and_in_which_order(project, runs):
     assert names(project, view=view.id) == ["run-0"]
 
 
-def test_a_view_that_is_gone_finds_no_runs_and_says_so(project, runs):
+def test_an_absent_view_finds_no_runs_and_reports_the_problem(project, runs):
     eve = make_member("eve")
     elsewhere = make_project(eve, "elsewhere")
     gone = (
@@ -127,7 +127,7 @@ def test_runs_of_other_projects_are_never_shown(project, runs):
         {"query": "__class__()"},
     ],
 )
-def test_what_cannot_be_understood_is_said_not_raised(project, runs, wanted):
+def test_an_invalid_run_set_reports_its_problem(project, runs, wanted):
     found = found_in(project, RunSet(**wanted))
 
     assert found.runs == ()
@@ -146,7 +146,7 @@ def test_a_query_is_live_while_any_run_of_the_project_is(project, runs):
     assert not found_in(project, RunSet(runs=(runs[0].id,))).is_live
 
 
-def test_what_is_asked_for_may_be_joined_and_what_is_named_may_not(project, runs):
+def test_new_runs_may_join_a_query_and_not_a_list(project, runs):
     Run.objects.update(ended_at="2026-01-02T12:00:00Z")
 
     asked = found_in(project, RunSet(query="accuracy > 0.6"))

@@ -168,7 +168,7 @@ def test_the_cpu_mean_is_of_the_cores_the_job_may_use(project):
     assert only_row(project).numbers.cpu == pytest.approx((100 * 100 + 25 * 300) / 400)
 
 
-def test_what_was_not_measured_is_unknown(project):
+def test_unmeasured_utilization_is_unknown(project):
     run = add_run(project, "r")
     add_series(run, "monitoring/train/job/cpu_cores", mean=4)
     add_series(run, "monitoring/train/gpu/0/utilization_percent", mean=0, count=0)

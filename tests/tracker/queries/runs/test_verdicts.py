@@ -51,7 +51,7 @@ def test_a_run_is_well_only_if_enough_rules_could_answer(project):
     ]
 
 
-def test_of_many_runs_it_is_one_query(project, django_assert_num_queries):
+def test_verdicts_of_many_runs_take_one_query(project, django_assert_num_queries):
     runs = [diagnosed(project, name, healthy="a") for name in ("one", "two")]
 
     with django_assert_num_queries(1):

@@ -121,7 +121,7 @@ def test_chunks_that_are_joined_meanwhile_are_not_missed(run, monkeypatch):
     assert steps == list(range(40_400))
 
 
-def test_what_is_deleted_meanwhile_is_not_passed_over_in_silence(run):
+def test_a_series_deleted_during_reading_raises_an_error(run):
     write_series(run, PATH, noise(100_000))
     compact_run(run.id)
     parts = read_all_points([(run, PATH)])

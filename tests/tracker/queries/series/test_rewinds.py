@@ -50,7 +50,7 @@ def exported(run, **options):
 
 
 @pytest.mark.parametrize("is_compacted", [False, True])
-def test_what_is_logged_again_takes_the_place_of_what_was(attempts, is_compacted):
+def test_points_logged_again_replace_the_earlier_ones(attempts, is_compacted):
     run = attempts.run
     if is_compacted:
         compact_run(run.id)
@@ -112,7 +112,7 @@ def test_long_series_are_drawn_without_what_was_logged_again(project):
     assert line.minimum[line.x > steps[0] + 2_000].min() == 2.0
 
 
-def test_a_rewind_that_is_said_again_is_one(attempts):
+def test_a_repeated_rewind_is_stored_once(attempts):
     attempts.send([rewind({"loss": 6.0})])
 
     assert Rewind.objects.count() == 1

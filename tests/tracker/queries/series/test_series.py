@@ -219,7 +219,7 @@ def test_damaged_chunks_are_left_out_and_the_rest_is_drawn(run, caplog):
     assert "damaged" in caplog.text
 
 
-def test_a_damaged_overview_is_made_anew_from_the_points(run, monkeypatch):
+def test_a_damaged_overview_is_computed_from_the_points(run, monkeypatch):
     monkeypatch.setattr("tracker.series.lines.DECODED_POINTS", 1_000)
     write_series(run, PATH, noise(30_000))
     compact_run(run.id)
@@ -254,7 +254,7 @@ def test_points_of_many_series_come_by_path(run):
     }
 
 
-def test_of_long_series_one_is_held_at_a_time(run, monkeypatch):
+def test_long_series_are_held_in_memory_one_at_a_time(run, monkeypatch):
     monkeypatch.setattr(series_queries, "POINTS_AT_ONCE", 10)
     for path, count in (("a", 4), ("b", 6), ("c", 20), ("d", 1)):
         write_series(run, path, noise(count))
@@ -283,7 +283,7 @@ def test_another_runs_series_of_the_same_name_is_not_mixed_in(member, run):
     assert read_points(run, PATH).values.tolist() == [1]
 
 
-def test_what_compaction_replaces_while_it_is_read_is_read_again(run, monkeypatch):
+def test_chunks_replaced_during_reading_are_read_again(run, monkeypatch):
     write_series(run, PATH, [1, 2])
     compact_run(run.id)
     write_series(run, PATH, [3], steps=[2])
@@ -328,7 +328,7 @@ def test_a_steady_width_is_hardly_wider(width):
         assert steady == width or np.isnan(width)
 
 
-def test_what_is_held_of_chunks_does_not_grow_with_the_series(run, monkeypatch):
+def test_the_chunks_in_memory_do_not_grow_with_the_number_of_series(run, monkeypatch):
     for number in range(5):
         write_series(run, f"metric-{number}", [float(number)] * 10)
     compact_run(run.id)

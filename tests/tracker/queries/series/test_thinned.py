@@ -74,7 +74,7 @@ def chunks_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("read", [read_thinned, read_curves, read_common_steps])
-def test_of_a_long_series_few_chunks_are_held_at_a_time(run, chunks_at_once, read):
+def test_few_chunks_of_a_long_series_are_in_memory_at_a_time(run, chunks_at_once, read):
     write_series(run, LONG, noise(1_000))
     write_series(run, SHORT, noise(100))
     compact_run(run.id)
@@ -119,7 +119,7 @@ def test_short_series_are_whole(run):
         assert read(run, [LONG])[LONG].steps.tolist() == list(range(5_010))
 
 
-def test_of_many_steps_the_same_ones_are_read_of_each_rank(run, monkeypatch):
+def test_the_same_steps_are_read_for_each_rank(run, monkeypatch):
     monkeypatch.setattr(thinned, "MAX_RANK_POINTS", 1_000)
     paths = [f"monitoring/train/rank-{rank}/step/seconds" for rank in (1, 2)]
     for rank, path in enumerate(paths):

@@ -41,7 +41,7 @@ def test_a_process_that_joins_is_another_version_once_it_logs(process):
     assert version_of([process.run]) != before
 
 
-def test_what_changes_no_point_changes_no_version(process):
+def test_the_version_stays_if_no_point_changes(process):
     process.send([points_message("loss", [0.0, 1.0])])
     before = version_of([process.run], "question")
 
@@ -72,7 +72,7 @@ def test_versions_of_many_runs_take_one_statement(member, django_assert_num_quer
     assert version != version_of(runs[::-1])
 
 
-def test_what_is_summed_up_is_another_version_of_summaries(process):
+def test_compaction_changes_the_version_of_summaries(process):
     process.send([points_message("loss", [0.0, 1.0])])
     run = process.run
     before = version_of_summaries([run])
