@@ -42,7 +42,6 @@ ENTRANTS = (
     Entrant("seamark-postgresql", "Seamark, PostgreSQL", "seamark", "postgresql"),
     Entrant("trackio", "trackio, local", "trackio", "local", "trackio"),
     Entrant("tensorboard", "TensorBoard, local", "tensorboard", "local", "tensorboard"),
-    Entrant("mlflow", "MLflow, its server", "mlflow", "server", "mlflow"),
 )
 
 

@@ -43,7 +43,7 @@ from tracker.models import Project  # noqa: E402
 
 POINTS = 20_000
 LIVE_POINTS = 600
-STEPS_AT_ONCE = 2_000
+STEPS_AT_ONCE, POINTS_AT_ONCE = 2_000, 400_000
 LONGEST_SECONDS = 120.0
 WIDTH, HEIGHT = 1440, 900
 # At the first visit nothing is cached; from the third on, compiled code is.
@@ -154,8 +154,9 @@ def fill(
 def log(process: Process, series: int, first: int, count: int) -> None:
     """Log so many points of each series, as a training does: a few steps at a time."""
     random = np.random.default_rng(first)
-    for start in range(first, first + count, STEPS_AT_ONCE):
-        steps = np.arange(start, min(first + count, start + STEPS_AT_ONCE))
+    at_once = min(STEPS_AT_ONCE, POINTS_AT_ONCE // series)
+    for start in range(first, first + count, at_once):
+        steps = np.arange(start, min(first + count, start + at_once))
         falling = np.exp(-steps / 5_000)
         values = falling + random.normal(0, 0.05, (series, len(steps)))
         times = process.opening["time"] + steps * SECOND
