@@ -58,7 +58,7 @@ COMPARING = frozenset(
     rule.name for rule in RULES if OTHER_RUNS & {*rule.needs, *rule.may_use}
 )
 NOT_SHARED = (
-    "It was judged beside other runs of the project, which are not shared here."
+    "This rule compares runs, and the other runs of the project are not shared here."
 )
 
 

@@ -18,7 +18,7 @@ class NotFound(TrackerError):
     code = "not_found"
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"There is no such {what}, or you may not see it.")
+        super().__init__(f"This {what} does not exist, or you cannot access it.")
 
 
 class NotAuthenticated(TrackerError):

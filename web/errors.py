@@ -62,7 +62,7 @@ PAGES = {
     ),
     HTTPStatus.NOT_FOUND: ErrorText(
         gettext_lazy("Page not found"),
-        gettext_lazy("No page has this address."),
+        gettext_lazy("This page does not exist, or you cannot access it."),
         gettext_lazy(
             "Check the address, or press Ctrl+K (⌘K on a Mac) to find a project or run by"
             " name."
@@ -71,33 +71,33 @@ PAGES = {
     ),
     HTTPStatus.METHOD_NOT_ALLOWED: ErrorText(
         gettext_lazy("Method not allowed"),
-        gettext_lazy("This address accepts only forms."),
+        gettext_lazy("This address only accepts form submissions."),
         gettext_lazy("Go back and use the button on the page."),
     ),
     HTTPStatus.REQUEST_TIMEOUT: ErrorText(
         gettext_lazy("Request timed out"),
         gettext_lazy("The request took too long to arrive."),
-        gettext_lazy("Go back and try again with a better connection."),
-        gettext_lazy("Try again with a better connection."),
+        gettext_lazy("Check your connection, go back and try again."),
+        gettext_lazy("Check your connection and try again."),
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ErrorText(
         gettext_lazy("Request too large"),
-        gettext_lazy("The form is larger than the limit."),
-        gettext_lazy("Send less. To upload files, use the agent."),
-        gettext_lazy("Send less."),
+        gettext_lazy("The form exceeds the size limit."),
+        gettext_lazy("Submit less data. Upload files with the SDK."),
+        gettext_lazy("Submit less data."),
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ErrorText(
         gettext_lazy("Too many requests"),
-        gettext_lazy("The server limits the rate of requests."),
+        gettext_lazy("You sent too many requests in a short time."),
         gettext_lazy("Wait a few seconds and reload the page."),
         gettext_lazy("Wait a few seconds and try again."),
     ),
     HTTPStatus.INTERNAL_SERVER_ERROR: ErrorText(
         gettext_lazy("Something went wrong"),
-        gettext_lazy("The server log has the error."),
+        gettext_lazy("The server log has the details."),
         gettext_lazy(
-            "No logged data is lost. Try again. If the error persists, report the time"
-            " to the administrator."
+            "No logged data is lost. Try again. If the error persists, tell the"
+            " administrator when it happened."
         ),
         gettext_lazy("Try again. If the error persists, contact the administrator."),
     ),
@@ -105,8 +105,8 @@ PAGES = {
         gettext_lazy("Temporarily unavailable"),
         gettext_lazy("The server or its database is busy or starting."),
         gettext_lazy(
-            "No logged data is lost: agents keep it until the server is back. Try again in"
-            " a few seconds."
+            "No logged data is lost: the SDK buffers it until the server is back. Try"
+            " again in a few seconds."
         ),
         gettext_lazy("Try again in a few seconds."),
     ),
@@ -162,11 +162,11 @@ def bad_request(
     _request: HttpRequest, exception: Exception | None = None
 ) -> HttpResponse:
     # The cause may be a host name or a cookie, so skip the session and the database.
-    message = gettext("The server cannot read this request.")
+    message = gettext("The request is malformed.")
     if isinstance(exception, DisallowedHost):
         message = gettext(
-            "This server does not accept this host name. Use the address it printed at "
-            "its start, or add the name to SEAMARK_HOSTS and restart it."
+            "This server does not accept this host name. Use the address printed at"
+            " startup, or add the host name to SEAMARK_HOSTS and restart the server."
         )
     text = ErrorText(CANNOT.title, message, "")
     return _plain(HTTPStatus.BAD_REQUEST, text)
@@ -180,9 +180,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
-    message = gettext(
-        "The page was open for too long, or the request came from another site."
-    )
+    message = gettext("This page has expired, or the request came from another site.")
     known = PAGES[HTTPStatus.FORBIDDEN]
     text = replace(known, message=message, advice=RELOAD, here=RELOAD_HERE)
     return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", text)

@@ -478,7 +478,7 @@ def _raise_alert(run: Run) -> None:
         stage="train",
         subject="state failed",
         severity="critical",
-        title="The stage has failed",
+        title="Stage failed",
         summary="train of failed ended as failed. " * 5,
         raised_at=timezone.now(),
     )

@@ -28,7 +28,7 @@ def test_an_unknown_address_says_so_and_leads_back(member, client_of):
     response = client_of(member).get("/nothing/here")
 
     assert response.status_code == HTTPStatus.NOT_FOUND
-    assert b"No page has this address" in response.content
+    assert b"This page does not exist" in response.content
     assert b'href="/"' in response.content
 
 
@@ -123,7 +123,7 @@ def test_an_address_that_takes_forms_says_so_when_it_is_opened(member, client_of
 
     assert response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
     assert response["Allow"] == "POST"
-    assert b"accepts only forms" in response.content
+    assert b"only accepts form submissions" in response.content
 
 
 @pytest.mark.parametrize("status", [405, 413, 429])

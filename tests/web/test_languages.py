@@ -27,7 +27,7 @@ msgstr "Hier ist nichts"
 msgid "step"
 msgstr "Schritt"
 
-msgid "The note is kept."
+msgid "Note saved."
 msgstr "Die Notiz ist aufbewahrt."
 """
 SCRIPTS = """

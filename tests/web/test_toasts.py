@@ -35,8 +35,8 @@ def test_it_is_said_once_on_the_next_whole_page(owner, run):
     owner.get(reverse("places"))
     first, second = read(owner), read(owner)
 
-    assert "Pinned: it is kept" in first
-    assert "Pinned: it is kept" not in second
+    assert "Run pinned." in first
+    assert "Run pinned." not in second
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,11 @@ def test_it_says_what_became_of_a_view(owner, member, run):
         return re.findall(r'toast__text wrap">(.*?)<', read(owner))
 
     name = quoted("mine")
-    assert told(shared="yes") == [f"The view {name} is shared with the team."]
-    assert told(default="yes") == [
-        f"The view {name} is now the default for all members."
-    ]
-    assert told(state="sort=-name") == [
-        f"The view {name} shows the table as it is now."
-    ]
+    assert told(shared="yes") == [f"View {name} shared with the team."]
+    assert told(default="yes") == [f"View {name} is now the default for all members."]
+    assert told(state="sort=-name") == [f"View {name} updated."]
     owner.post(reverse("view-delete", args=[view.id]))
-    assert f"{name} is in the trash; runs stay where they are." in read(owner)
+    assert f"{name} moved to the trash. Runs are not affected." in read(owner)
 
 
 def test_nobody_else_is_told(owner, client_of, stranger, run):
@@ -99,7 +95,7 @@ def test_a_dismissed_finding_can_be_brought_back(owner, run):
 
     owner.post(reverse("finding-bring-back", args=[run.id, finding.id]))
     assert Finding.objects.get(id=finding.id).dismissed_at is None
-    assert "The finding is back." in read(owner)
+    assert "Finding restored." in read(owner)
 
 
 @pytest.mark.parametrize("name", ["<b>x</b>", "\u202egnihton", "n" * 255, "a\r\nb"])

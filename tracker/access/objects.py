@@ -58,7 +58,7 @@ def purgeable_item(actor: Actor, kind: str, thing_id: UUID) -> Made:
     """Return a deleted object other than a run that the actor may delete permanently."""
     found = deleted_item(actor, kind, thing_id)
     if not _is_private(actor, found) and not may_own(actor, found.project):
-        raise refusal(found.project, f"delete {kind}s for good")
+        raise refusal(found.project, f"permanently delete {kind}s")
     return found
 
 

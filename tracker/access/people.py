@@ -34,7 +34,7 @@ def readable_members(actor: Actor, workspace: str) -> Workspace:
     """Return a workspace whose members the actor may see; guests may not."""
     found = own_member(actor, workspace).workspace
     if not sees_members(actor, found):
-        raise NotAllowed("see the members of a workspace")
+        raise NotAllowed("view the members of a workspace")
     return found
 
 

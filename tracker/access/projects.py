@@ -49,7 +49,7 @@ def owned_project(actor: Actor, workspace: str, project: str) -> Project:
     """Return a project whose retention the actor may change."""
     found = readable_project(actor, workspace, project)
     if not may_own(actor, found):
-        raise refusal(found, "decide what a project keeps")
+        raise refusal(found, "change a project's retention")
     return found
 
 

@@ -86,7 +86,7 @@ def doomed_run(actor: Actor, run_id: UUID) -> Run:
     """Return a trashed run that the actor may delete permanently."""
     run = trashed_run(actor, run_id)
     if not may_own(actor, run.project):
-        raise refusal(run.project, "delete runs for good")
+        raise refusal(run.project, "permanently delete runs")
     return run
 
 

@@ -57,8 +57,8 @@ MAX_ATTEMPTS = 16
 ERROR_LENGTH = 500
 
 BROKEN = {
-    State.FAILED: "The stage has failed",
-    State.CRASHED: "The stage has crashed or lost its machine",
+    State.FAILED: "Stage failed",
+    State.CRASHED: "Stage crashed or its machine went offline",
 }
 # Rules whose finding explains a failure.
 CAUSES_OF_FAILURE = ("memory-ran-out", "gpu-reports-errors")

@@ -35,9 +35,9 @@ def add_channel(
 ) -> Channel:
     """Return the channel; update it if it already exists."""
     if severity not in {str(known) for known in Severity}:
-        raise InvalidInput("severity", "must be one of those offered")
+        raise InvalidInput("severity", "must be one of the choices")
     if kind not in ChannelKind.values:
-        raise InvalidInput("kind", "must be one of those offered")
+        raise InvalidInput("kind", "must be one of the choices")
     if kind == ChannelKind.EMAIL:
         _check_mail(address)
     else:
@@ -111,7 +111,7 @@ def try_channel(project: Project, channel_id: int) -> None:
         Message(
             id=uuid.uuid4(),
             title="Test message",
-            summary="Alerts of this project will arrive here.",
+            summary="Alerts of this project will be sent here.",
             severity=str(Severity.NOTICE),
             project=project.name,
             run="trial",

@@ -23,7 +23,7 @@ def pin_metric(project: Project, path: str) -> None:
             return
         if len(pinned) >= MAX_PINNED:
             raise InvalidInput(
-                "path", f"is one too many; at most {MAX_PINNED} can be pinned"
+                "path", f"cannot be pinned; the limit is {MAX_PINNED} metrics"
             )
         _keep(project, [*pinned, path])
 

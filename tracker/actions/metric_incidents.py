@@ -170,7 +170,7 @@ def _announce(
 def _summary(path: str, rule: MetricRule, period: Period) -> str:
     if rule.condition == "no-point":
         last = EPOCH + period.first_time * MICROSECOND
-        return f"{path} should have had a point by {last:%H:%M} UTC."
+        return f"{path} has no new points; the next was due by {last:%H:%M} UTC."
     value = shown_value(period.value)
     if rule.condition in MEANS:
         return f"The mean of {path} is {value} at step {period.step:,.10g}."

@@ -50,4 +50,4 @@ def expect_room(
     # Two concurrent requests would both see room for one more.
     Project.objects.select_for_update(no_key=True).get(id=project.id)
     if rows.count() >= most:
-        raise InvalidInput(field, f"is one too many; the limit is {most:,}")
+        raise InvalidInput(field, f"cannot be added; the limit is {most:,}")

@@ -25,7 +25,7 @@ def describe(rule: Described) -> str:
         "below": f"{rule.path} < {limit}{duration}",
         "mean-above": f"mean of {rule.path} > {limit} over {lasting}",
         "mean-below": f"mean of {rule.path} < {limit} over {lasting}",
-        "no-point": f"no point of {rule.path} for {lasting}",
+        "no-point": f"no new points of {rule.path} for {lasting}",
     }[rule.condition]
 
 

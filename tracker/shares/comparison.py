@@ -192,8 +192,8 @@ def _title(names: list[str]) -> str:
 COMPARISON = Kind(
     name="comparison",
     noun="comparison",
-    contents="These runs beside each other, the panels of their charts with text,"
-    " media and tables, and the pages of each run.",
+    contents="The comparison of these runs with its charts, text, media and tables,"
+    " and the pages of each run.",
     choose=choose,
     read=read,
     address=address,

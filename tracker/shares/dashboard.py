@@ -34,8 +34,8 @@ def address(_project: Project, shared: Shared, _query: str) -> str:
 DASHBOARD = Kind(
     name="dashboard",
     noun="dashboard",
-    contents="What its widgets show, and nothing else of their runs. Names, titles and"
-    " texts are shown as they were written.",
+    contents="The content of its widgets, and nothing else of their runs. Names, titles"
+    " and text are shown as written.",
     choose=choose,
     read=read,
     address=address,

@@ -43,8 +43,8 @@ def address(_project: Project, shared: Shared, _query: str) -> str:
 LADDER = Kind(
     name="ladder",
     noun="ladder",
-    contents="The ladder as it is when somebody looks, also with runs that are put on it"
-    " later, and the pages of its runs.",
+    contents="The current ladder, including runs that are added later, and the pages of"
+    " its runs.",
     choose=choose,
     read=read,
     address=address,

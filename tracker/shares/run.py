@@ -35,7 +35,7 @@ def address(_project: Project, shared: Shared, _query: str) -> str:
 RUN = Kind(
     name="run",
     noun="run",
-    contents="All pages of the run, and what it logs while it goes on.",
+    contents="All pages of the run, including data that it logs later.",
     choose=choose,
     read=read,
     address=address,

@@ -130,13 +130,16 @@ def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> li
         is_exact = all(named.line.exact for named in lines)
         template = (
             ngettext(
-                "%(count)s point lies before the first or after the last value of %(path)s.",
-                "%(count)s points lie before the first or after the last value of %(path)s.",
+                "%(count)s point before the first or after the last value of %(path)s"
+                " is not shown.",
+                "%(count)s points before the first or after the last value of %(path)s"
+                " are not shown.",
                 count,
             )
             if is_exact
             else gettext(
-                "Some points lie before the first or after the last value of %(path)s."
+                "Points before the first or after the last value of %(path)s are not"
+                " shown."
             )
         )
         notes.append(template % {"count": f"{count:,}", "path": look.over})

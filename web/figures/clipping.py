@@ -43,13 +43,13 @@ class Clipping:
             return ""
         template = (
             gettext(
-                "Clipped: %(count)s of %(total)s points lie beyond the axis;"
-                " all values are from %(least)s to %(most)s."
+                "Outliers ignored: %(count)s of %(total)s points are outside the axis."
+                " Full range: %(least)s to %(most)s."
             )
             if self.is_exact
             else gettext(
-                "Clipped: %(count)s of %(total)s stretches of points reach beyond the"
-                " axis; all values are from %(least)s to %(most)s."
+                "Outliers ignored: %(count)s of %(total)s segments extend outside the"
+                " axis. Full range: %(least)s to %(most)s."
             )
         )
         return template % {

@@ -20,8 +20,8 @@ from web.figures.traces import Figure, Floats, run_colour, run_dash
 # Places at which lines of several GPUs are averaged.
 POINTS = 300
 ALIGNED = {
-    "run": (RELATIVE, gettext_noop("seconds since the run began")),
-    "stage": (RELATIVE, gettext_noop("seconds since the stage began")),
+    "run": (RELATIVE, gettext_noop("seconds since run start")),
+    "stage": (RELATIVE, gettext_noop("seconds since stage start")),
     "step": (STEP, gettext_noop("step")),
 }
 
@@ -131,7 +131,7 @@ def _of_measure(
     ]
     row = scaled_row(replace(kind, limit=""), readings, None)
     what = gettext(kind.measures[pattern]).replace("<i>", "").strip()
-    note = gettext("mean of the GPUs") if "<i>" in pattern else what
+    note = gettext("GPU mean") if "<i>" in pattern else what
     readings = [
         replace(scaled, slot=reading.slot)
         for scaled, reading in zip(row.readings, readings, strict=True)

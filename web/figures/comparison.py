@@ -77,8 +77,8 @@ def with_common_range(
 def lacking_note(names: Sequence[str], path: str) -> str:
     """Name the runs without the series of the axis."""
     template = ngettext(
-        "Not drawn, as it has no points of %(path)s: %(names)s.",
-        "Not drawn, as they have no points of %(path)s: %(names)s.",
+        "Not shown (no values of %(path)s): %(names)s.",
+        "Not shown (no values of %(path)s): %(names)s.",
         len(names),
     )
     return template % {"path": path, "names": _listed(names)}
@@ -86,7 +86,7 @@ def lacking_note(names: Sequence[str], path: str) -> str:
 
 def left_out_note(paths: Sequence[str], most: int) -> str:
     """Name the series that are omitted because the chart has too many lines."""
-    template = gettext("Not drawn, as one chart has up to %(count)s lines: %(names)s.")
+    template = gettext("Not shown (limit of %(count)s lines per chart): %(names)s.")
     return template % {"count": most, "names": _listed(paths)}
 
 
@@ -98,13 +98,13 @@ def writers_note(runs: Sequence[tuple[str, Sequence[int]]]) -> str:
     names = [name for name, _ in runs]
     if len(runs) == 1:
         template = gettext(
-            "Written by %(writers)s at the same time, so that a step may have a point of"
-            " each: %(names)s."
+            "Logged by %(writers)s in parallel, so a step may have several points:"
+            " %(names)s."
         )
     else:
         template = gettext(
-            "Written by several processes at the same time, so that a step may have a"
-            " point of each: %(names)s."
+            "Logged by several processes in parallel, so a step may have several"
+            " points: %(names)s."
         )
     return template % {"writers": writers_words(runs[0][1]), "names": _listed(names)}
 

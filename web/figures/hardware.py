@@ -120,8 +120,8 @@ def _gpu_title(gpu: int, rank: int | None) -> str:
 
 def _hidden_note(count: int) -> str:
     return ngettext(
-        "%(count)s more GPU is not shown; choose a stage.",
-        "%(count)s more GPUs are not shown; choose a stage.",
+        "%(count)s more GPU not shown. Select a stage to see it.",
+        "%(count)s more GPUs not shown. Select a stage to see them.",
         count,
     ) % {"count": count}
 

@@ -17,8 +17,8 @@ COLOURS = {WAITING: "var(--use-wait)"}
 EACH = gettext_noop("GPU <i>")
 NO_GPU = gettext_noop("No GPU was visible to this run.")
 NO_STEPS = gettext_noop(
-    "Step times were not measured. The line that measures them:"
-    " for batch in run.loader(loader):"
+    "Step times were not measured. To measure them, add: for batch in"
+    " run.loader(loader):"
 )
 
 
@@ -145,13 +145,13 @@ GPUS = Group(
     (
         _GPU_UTILIZATION,
         _of_gpus(
-            gettext_noop("GPU utilization at its lowest (5th percentile)"),
+            gettext_noop("Lowest GPU utilization (5th percentile)"),
             "%",
             "utilization_p5_percent",
             top=100.0,
         ),
         _of_gpus(
-            gettext_noop("Multiprocessors with work"),
+            gettext_noop("Active multiprocessors (SM)"),
             "%",
             "gpm/sm_active_percent",
             top=100.0,
@@ -169,19 +169,21 @@ GPUS = Group(
             top=100.0,
         ),
         _GPU_MEMORY,
-        _of_gpus(gettext_noop("GPU memory of other jobs"), BYTES, "other_memory_bytes"),
+        _of_gpus(
+            gettext_noop("GPU memory used by other jobs"), BYTES, "other_memory_bytes"
+        ),
         _GPU_POWER,
         _of_gpus(
-            gettext_noop("Clocks lowered by the power limit"),
+            gettext_noop("Power throttling"),
             SHARE,
             "limited/power_share",
         ),
         _of_gpus(
-            gettext_noop("Clocks lowered for the temperature"),
+            gettext_noop("Thermal throttling"),
             SHARE,
             {
-                "limited/thermal_software_share": gettext_noop("GPU <i> by the driver"),
-                "limited/thermal_hardware_share": gettext_noop("GPU <i> by itself"),
+                "limited/thermal_software_share": gettext_noop("GPU <i> software"),
+                "limited/thermal_hardware_share": gettext_noop("GPU <i> hardware"),
             },
         ),
         _of_gpus(gettext_noop("GPU temperature"), "°C", "temperature_celsius"),
@@ -210,9 +212,7 @@ GPUS = Group(
                 "decoder_percent": gettext_noop("GPU <i> video"),
             },
         ),
-        _of_gpus(
-            gettext_noop("Errors of the driver (XID)"), gettext_noop("number"), "xid"
-        ),
+        _of_gpus(gettext_noop("Driver errors (XID)"), gettext_noop("number"), "xid"),
     ),
 )
 CPU = Group(
@@ -234,40 +234,40 @@ CPU = Group(
             {
                 "job/worker_cpu_cores_max": gettext_noop("busiest"),
                 "job/worker_cpu_cores": gettext_noop("mean"),
-                "job/worker_cpu_cores_min": gettext_noop("idlest"),
+                "job/worker_cpu_cores_min": gettext_noop("least busy"),
             },
         ),
         Kind(
-            gettext_noop("Cores the job may use"),
+            gettext_noop("Utilization of available cores"),
             "%",
             {
                 "cores/busiest_percent": gettext_noop("busiest"),
                 "cores/median_percent": gettext_noop("median"),
-                "cores/idlest_percent": gettext_noop("idlest"),
+                "cores/idlest_percent": gettext_noop("least busy"),
             },
             top=100.0,
         ),
         Kind(
-            gettext_noop("Time waiting for a core"),
+            gettext_noop("Time waiting for CPU"),
             SHARE,
             {
-                "pressure/cpu_some_share": gettext_noop("some task"),
+                "pressure/cpu_some_share": gettext_noop("any task"),
                 "job/main_thread_core_wait_share": gettext_noop("main thread"),
                 "job/worker_core_wait_share": gettext_noop("mean worker"),
             },
         ),
         Kind(
-            gettext_noop("Stopped by the CPU quota"),
+            gettext_noop("CPU quota throttling"),
             SHARE,
-            {"cgroup/throttled_share": gettext_noop("of scheduler periods")},
+            {"cgroup/throttled_share": gettext_noop("share of scheduler periods")},
         ),
         Kind(
-            gettext_noop("CPU of the host"),
+            gettext_noop("Host CPU"),
             "%",
             {
                 "host/cpu_percent": gettext_noop("busy"),
-                "host/cpu_wait_percent": gettext_noop("idle, waiting for a disk"),
-                "host/cpu_steal_percent": gettext_noop("taken by its own host"),
+                "host/cpu_wait_percent": gettext_noop("I/O wait"),
+                "host/cpu_steal_percent": gettext_noop("steal"),
             },
             top=100.0,
         ),
@@ -276,7 +276,7 @@ CPU = Group(
             "",
             {
                 "host/running_processes": gettext_noop("running on the host"),
-                "job/threads": gettext_noop("threads of the job"),
+                "job/threads": gettext_noop("job threads"),
                 "job/workers": gettext_noop("workers"),
             },
         ),
@@ -289,7 +289,7 @@ MEMORY = Group(
     (
         _MEMORY,
         Kind(
-            gettext_noop("Files held in memory"),
+            gettext_noop("Page cache"),
             BYTES,
             {
                 "cgroup/page_cache_bytes": gettext_noop("container"),
@@ -314,7 +314,7 @@ MEMORY = Group(
             gettext_noop("Time waiting for memory"),
             SHARE,
             {
-                "pressure/memory_some_share": gettext_noop("some task"),
+                "pressure/memory_some_share": gettext_noop("any task"),
                 "pressure/memory_full_share": gettext_noop("all tasks"),
             },
         ),
@@ -322,12 +322,12 @@ MEMORY = Group(
             gettext_noop("Swap"),
             BYTES_PER_SECOND,
             {
-                "host/swap_in_bytes_per_second": gettext_noop("read back"),
-                "host/swap_out_bytes_per_second": gettext_noop("written"),
+                "host/swap_in_bytes_per_second": gettext_noop("swapped in"),
+                "host/swap_out_bytes_per_second": gettext_noop("swapped out"),
             },
         ),
         Kind(
-            gettext_noop("Pages read from a disk"),
+            gettext_noop("Major page faults"),
             "1/s",
             {
                 "job/major_faults_per_second": gettext_noop("job"),
@@ -335,8 +335,8 @@ MEMORY = Group(
             },
         ),
         Kind(
-            gettext_noop("Processes killed for memory"),
-            gettext_noop("since the start"),
+            gettext_noop("OOM kills"),
+            gettext_noop("since start"),
             {
                 "cgroup/oom_kills": gettext_noop("container"),
                 "host/oom_kills": gettext_noop("host"),
@@ -350,7 +350,7 @@ STORAGE = Group(
     (
         _DISK,
         Kind(
-            gettext_noop("Read by the job"),
+            gettext_noop("Job reads"),
             BYTES_PER_SECOND,
             {
                 "job/requested_bytes_per_second": gettext_noop("by system calls"),
@@ -358,7 +358,7 @@ STORAGE = Group(
             },
         ),
         Kind(
-            gettext_noop("Requests to disks"),
+            gettext_noop("Disk requests"),
             "1/s",
             {
                 "host/disk_reads_per_second": gettext_noop("reads"),
@@ -366,7 +366,7 @@ STORAGE = Group(
             },
         ),
         Kind(
-            gettext_noop("Time a request takes"),
+            gettext_noop("Disk request latency"),
             SECONDS,
             {
                 "host/disk_read_seconds": gettext_noop("read"),
@@ -380,10 +380,10 @@ STORAGE = Group(
             top=100.0,
         ),
         Kind(
-            gettext_noop("Time waiting for disks"),
+            gettext_noop("Time waiting for I/O"),
             SHARE,
             {
-                "pressure/io_some_share": gettext_noop("some task"),
+                "pressure/io_some_share": gettext_noop("any task"),
                 "pressure/io_full_share": gettext_noop("all tasks"),
                 "job/main_disk_wait_share": gettext_noop("main process"),
                 "job/worker_disk_wait_share": gettext_noop("mean worker"),
@@ -399,7 +399,7 @@ STORAGE = Group(
         ),
         _NETWORK,
         Kind(
-            gettext_noop("File systems in use"),
+            gettext_noop("File system usage"),
             SHARE,
             {
                 "storage/work/used_share": gettext_noop("working directory"),
@@ -413,17 +413,17 @@ AGENT = Group(
     gettext_noop("Agent"),
     (
         Kind(
-            gettext_noop("CPU of the agent"),
+            gettext_noop("Agent CPU"),
             SHARE,
-            {"agent/cpu_share": gettext_noop("of a core")},
+            {"agent/cpu_share": gettext_noop("share of one core")},
         ),
         Kind(
-            gettext_noop("Ticks come late by"),
+            gettext_noop("Sampling delay"),
             SECONDS,
             {"agent/tick_late_seconds": gettext_noop("late")},
         ),
         Kind(
-            gettext_noop("Time each probe takes"),
+            gettext_noop("Probe duration"),
             SECONDS,
             {"agent/probes/<name>_seconds": "<name>"},
         ),

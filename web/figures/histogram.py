@@ -226,25 +226,28 @@ def notes_of(
         return [gettext("No histograms in this range.")]
     if count > found:
         notes.append(
-            gettext("%(found)s of %(count)s histograms are drawn, evenly chosen.")
+            gettext("Showing %(found)s of %(count)s histograms, evenly sampled.")
             % {"found": f"{found:,}", "count": f"{count:,}"}
         )
     if not all(_has_edges(each, edges) for each in drawn):
         notes.append(
-            gettext("Bins differ between steps: counts are spread evenly within each.")
+            gettext(
+                "Bins differ between steps. Counts are distributed evenly within each"
+                " bin."
+            )
         )
     others = sum(each.others for each in drawn)
     if others:
         notes.append(
             ngettext(
-                "%(count)s value is NaN or infinite, and in no bin.",
-                "%(count)s values are NaN or infinite, and in no bin.",
+                "%(count)s value is NaN or infinite and not in any bin.",
+                "%(count)s values are NaN or infinite and not in any bin.",
                 int(others),
             )
             % {"count": f"{others:,.0f}"}
         )
     if not len(edges):
-        notes.append(gettext("No histogram has a finite value."))
+        notes.append(gettext("No histogram has finite values."))
     return notes
 
 

@@ -16,7 +16,7 @@ STEP, TIME, RELATIVE = "step", "time", "relative"
 X_TITLES = {
     STEP: gettext_noop("step"),
     TIME: gettext_noop("time"),
-    RELATIVE: gettext_noop("seconds since the start"),
+    RELATIVE: gettext_noop("seconds since start"),
 }
 
 HOVER_FORMAT = ".5~g"

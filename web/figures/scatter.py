@@ -299,16 +299,16 @@ def _notes(runs: Sequence[ScatterRun], placed: Sequence[ScatterRun]) -> list[str
         rest = len(missing) - MAX_NAMED
         template = (
             ngettext(
-                "Without a place on these axes: %(names)s and %(count)s more."
-                " A value is absent, no number, or 0 or less on a logarithmic axis.",
-                "Without a place on these axes: %(names)s and %(count)s more."
-                " A value is absent, no number, or 0 or less on a logarithmic axis.",
+                "Not shown: %(names)s and %(count)s more. A value is missing, not a"
+                " number, or not positive on a logarithmic axis.",
+                "Not shown: %(names)s and %(count)s more. A value is missing, not a"
+                " number, or not positive on a logarithmic axis.",
                 rest,
             )
             if rest > 0
             else gettext(
-                "Without a place on these axes: %(names)s."
-                " A value is absent, no number, or 0 or less on a logarithmic axis."
+                "Not shown: %(names)s. A value is missing, not a number, or not"
+                " positive on a logarithmic axis."
             )
         )
         notes.append(

@@ -241,18 +241,18 @@ def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
         is_counted = all(named.line.exact for named in lines)
         template = (
             ngettext(
-                "%(count)s point is NaN or infinite: gaps in the line.",
-                "%(count)s points are NaN or infinite: gaps in the line.",
+                "%(count)s NaN or infinite point is shown as a gap.",
+                "%(count)s NaN or infinite points are shown as gaps.",
                 missing,
             )
             if is_counted
-            else gettext("Some points are NaN or infinite: gaps in the line.")
+            else gettext("NaN and infinite points are shown as gaps.")
         )
         notes.append(template % {"count": missing})
     hidden = sum(int((named.line.mean <= 0).sum()) for named in lines)
     if log and hidden:
         notes.append(
-            gettext("Values of 0 or less have no place on a logarithmic axis.")
+            gettext("Values at or below 0 are not shown on a logarithmic axis.")
         )
     if not any(len(named.line.x) for named in lines):
         notes.append(gettext("No points in this range."))

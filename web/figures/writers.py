@@ -37,13 +37,13 @@ def shared_note(ranks: Mapping[str, Sequence[int]]) -> str:
     (path, first), *others = ranks.items()
     if others:
         note = gettext(
-            "%(count)s of these series were each written by several processes at the"
-            " same time: a step may have a point of each."
+            "%(count)s of these series were logged by several processes in parallel,"
+            " so a step may have several points."
         )
         return note % {"count": len(ranks)}
     note = gettext(
-        "%(path)s was written by %(writers)s at the same time: a step may have a point"
-        " of each."
+        "%(path)s was logged by %(writers)s in parallel, so a step may have several"
+        " points."
     )
     note = note % {"path": path, "writers": writers_words(first)}
     return f"{note} {_how_to_part(first)}"
@@ -53,19 +53,15 @@ def lines_note(ranks: Sequence[int], *, is_measured: bool) -> str:
     """Return a note on a shared text; "" if not. `is_measured`: the agent captures it."""
     if not ranks:
         return ""
-    note = gettext(
-        "Written by %(writers)s at the same time: their texts are in order of arrival."
-    )
+    note = gettext("Logged by %(writers)s in parallel. Texts are in order of arrival.")
     note = note % {"writers": writers_words(ranks)}
     if is_measured:
-        how = gettext(
-            "Give each process a stage or a rank of its own to keep them apart."
-        )
+        how = gettext("To separate them, give each process its own stage or rank.")
         return f"{note} {how}"
     return f"{note} {_how_to_part(ranks)}"
 
 
 def _how_to_part(ranks: Sequence[int]) -> str:
     if len(set(ranks)) > 1:
-        return gettext("SEAMARK_SEPARATE_RANKS=yes keeps them apart.")
-    return gettext("Give each process a path of its own to keep them apart.")
+        return gettext("Set SEAMARK_SEPARATE_RANKS=yes to separate them.")
+    return gettext("To separate them, give each process its own path.")

@@ -40,7 +40,7 @@ TOASTS = {
         "Identity provider connected."
     ),
     "socialaccount/messages/account_connected_other.txt": gettext_lazy(
-        "This identity belongs to another account already."
+        "This identity is already connected to another account."
     ),
     "mfa/messages/totp_activated.txt": gettext_lazy("Authenticator app added."),
     "mfa/messages/totp_deactivated.txt": gettext_lazy("Authenticator app removed."),

@@ -45,8 +45,8 @@ logger = logging.getLogger(__name__)
 REASONS = {
     "no-email": gettext_lazy("Your identity provider sent no email address."),
     "domain": gettext_lazy(
-        "Your email domain may not sign in here, or your identity provider has not"
-        " verified your address."
+        "Your email domain is not allowed to sign in, or your identity provider has"
+        " not verified your address."
     ),
     "group": gettext_lazy("None of your groups gives access to this server."),
     "closed": gettext_lazy(

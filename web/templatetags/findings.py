@@ -31,13 +31,13 @@ def of(by_id: Mapping[int, str], finding_id: int) -> str:
 def change(entry: HistoryEntry) -> str:
     """Describe an event of a finding: "opened as critical, confirmed, the main cause"."""
     if entry.what == "cleared":
-        return gettext("gone")
+        return gettext("cleared")
     template = {
         "opened": gettext("opened as %(severity)s"),
-        "changed": gettext("changed as %(severity)s"),
+        "changed": gettext("changed to %(severity)s"),
     }[entry.what]
     parts = [template % {"severity": entry.severity}, entry.label.value]
-    return ", ".join([*parts, gettext("the main cause")] if entry.is_primary else parts)
+    return ", ".join([*parts, gettext("main cause")] if entry.is_primary else parts)
 
 
 @register.filter

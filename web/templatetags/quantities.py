@@ -95,7 +95,7 @@ def clears_at(cited: Evidence) -> str:
         return ""
     back = BEYOND[Side.BELOW if cited.side is Side.ABOVE else Side.ABOVE]
     release = f"{back}{quantity(cited.release, cited.unit)}"
-    return gettext("open until %(release)s") % {"release": release}
+    return gettext("clears at %(release)s") % {"release": release}
 
 
 @register.filter

@@ -54,15 +54,15 @@ def body(scene: Scene, settings: Settings) -> Body:
     if not named:
         return Body(problem=WITHHELD)
     if settings.axis == OVER and not settings.over:
-        return Body(problem=gettext("Name the series that the horizontal axis counts."))
+        return Body(problem=gettext("Enter the series for the X axis."))
     if len(gone) == len(named):
         return Body(problem=_why_not(gone, rows))
     notes = []
     if gone:
-        said = gettext("No run here has %(paths)s as a series.")
+        said = gettext("None of these runs has a series %(paths)s.")
         notes.append(said % {"paths": _listed(gone)})
     if len(drawn) < len(scene.runs):
-        said = gettext("The first %(count)s of %(all)s runs are drawn.")
+        said = gettext("Showing the first %(count)s of %(all)s runs.")
         notes.append(said % {"count": len(drawn), "all": len(scene.runs)})
     if count := len(every) - len(settings.metrics):
         said = ngettext(
@@ -195,12 +195,11 @@ def _is_series(rows: Sequence[AttributeRow]) -> bool:
 def _why_not(gone: Sequence[str], rows: dict[str, list[AttributeRow]]) -> str:
     if any(rows[path] for path in gone):
         said = gettext(
-            "%(paths)s is logged, but not as a series of numbers. A table or a value can"
-            " show it."
+            "%(paths)s is not a numeric series. Use a table or value widget instead."
         )
     else:
         said = gettext(
-            "None of these runs has %(paths)s. It may have been renamed, or not be logged"
+            "None of these runs has %(paths)s. It may have been renamed or not logged"
             " yet."
         )
     return said % {"paths": _listed(gone)}
@@ -214,7 +213,7 @@ KIND = Kind(
     name="chart",
     label=gettext_lazy("Chart"),
     icon="chart-line",
-    hint=gettext_lazy("Series of the runs, over each other"),
+    hint=gettext_lazy("Metrics over steps or time"),
     settings=Settings,
     fields=FIELDS,
     body=body,

@@ -33,7 +33,7 @@ VIEWS = (
 )
 AXES = (
     ("step", gettext_lazy("Step")),
-    ("relative", gettext_lazy("Time since the start")),
+    ("relative", gettext_lazy("Relative time")),
     ("time", gettext_lazy("Time")),
 )
 
@@ -49,7 +49,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     if settings.path in found.withheld:
         return Body(problem=WITHHELD)
     if not _drawn(scene, settings):
-        said = gettext("No run has histograms at “%(path)s”.")
+        said = gettext("No histograms at “%(path)s”.")
         return Body(problem=said % {"path": settings.path})
     return Body("widgets/figure.html", {"title": settings.path})
 
@@ -81,7 +81,7 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
         else histogram_rows(rows, axis=axis, low=view.low, high=view.high)
     )
     if len(runs) > MAX_RUNS:
-        said = gettext("The first %(count)s of %(all)s runs are drawn.")
+        said = gettext("Showing the first %(count)s of %(all)s runs.")
         drawn["notes"].append(said % {"count": MAX_RUNS, "all": len(runs)})
     return FigureView(drawn, is_live=scene.shown.is_live)
 
@@ -102,16 +102,14 @@ KIND = Kind(
     name="histograms",
     label=gettext_lazy("Logged histogram"),
     icon="layers",
-    hint=gettext_lazy(
-        "Histogram series of the runs over steps, as heat maps or ridges"
-    ),
+    hint=gettext_lazy("Logged histograms over steps, as heat maps or ridges"),
     settings=Settings,
     fields=(
         Field(
             "path",
             gettext_lazy("Path"),
             "path",
-            hint=gettext_lazy("Such as weights/layer1"),
+            hint=gettext_lazy("For example weights/layer1"),
             is_required=True,
             of_kind=HISTOGRAM_SERIES,
         ),

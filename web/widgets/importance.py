@@ -36,7 +36,7 @@ KIND = Kind(
     name="importance",
     label=gettext_lazy("Parameter importance"),
     icon="chart-bar",
-    hint=gettext_lazy("Parameters that a metric depends on"),
+    hint=gettext_lazy("Parameters that affect a metric"),
     settings=Settings,
     fields=(
         Field(
@@ -44,7 +44,7 @@ KIND = Kind(
             gettext_lazy("Metric"),
             "path",
             hint=gettext_lazy(
-                "Such as val/accuracy, or min(val/loss) for the lowest value."
+                "For example val/accuracy, or min(val/loss) for the lowest value."
             ),
             is_required=True,
         ),

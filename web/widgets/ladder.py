@@ -18,9 +18,7 @@ from web.pages.ladders.step_cards import cards_of
 from web.pages.ladders.summary import summary_of
 from web.texts import gettext_lazy
 
-GONE = gettext_lazy(
-    "This ladder was deleted. Choose another one, or remove the widget."
-)
+GONE = gettext_lazy("This ladder was deleted. Select another one or remove the widget.")
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,7 +35,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         if scene.is_shared:
             return Body(problem=gettext("This ladder has no runs to show."))
         said = gettext(
-            "This ladder has no runs to show. They are in the trash, or deleted."
+            "This ladder has no runs to show. They are in the trash or deleted."
         )
         return Body(problem=said)
     context = {

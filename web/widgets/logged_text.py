@@ -19,14 +19,14 @@ KIND = Kind(
     name="logged-text",
     label=gettext_lazy("Logged text"),
     icon="file-text",
-    hint=gettext_lazy("Text series of the runs at one step"),
+    hint=gettext_lazy("Logged text at a selected step"),
     settings=Settings,
     fields=(
         Field(
             "path",
             gettext_lazy("Path"),
             "path",
-            hint=gettext_lazy("Such as samples/text"),
+            hint=gettext_lazy("For example samples/text"),
             is_required=True,
             of_kind="text_series",
         ),

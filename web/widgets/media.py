@@ -19,14 +19,14 @@ KIND = Kind(
     name="media",
     label=gettext_lazy("Media"),
     icon="image",
-    hint=gettext_lazy("Logged images, audio, videos and tables at one step"),
+    hint=gettext_lazy("Logged images, audio, videos and tables at a selected step"),
     settings=Settings,
     fields=(
         Field(
             "path",
             gettext_lazy("Path"),
             "path",
-            hint=gettext_lazy("Such as samples/generated"),
+            hint=gettext_lazy("For example samples/generated"),
             is_required=True,
         ),
     ),

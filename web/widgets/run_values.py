@@ -34,12 +34,12 @@ MAX_AXES = 12
 Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
 Optional = Annotated[str, Meta(max_length=1_024)]
 ORDERS = (
-    ("runs", gettext_lazy("As the runs")),
+    ("runs", gettext_lazy("Same as the runs")),
     ("highest", gettext_lazy("Highest first")),
     ("lowest", gettext_lazy("Lowest first")),
 )
 VALUE_HINT = gettext_lazy(
-    "Such as val/accuracy, min(val/loss), params/lr or (duration)"
+    "For example val/accuracy, min(val/loss), params/lr or (duration)"
 )
 
 
@@ -85,7 +85,7 @@ def _body(scene: Scene, dimensions: Sequence[str]) -> Body:
         held = {column.dimension for column in known}
         paths = ", ".join(f"“{name}”" for name in dimensions if name not in held)
         return Body(
-            problem=gettext("No run has a value of %(paths)s.") % {"paths": paths}
+            problem=gettext("No run has a value for %(paths)s.") % {"paths": paths}
         )
     return Body("widgets/figure.html", {"title": ", ".join(dimensions)})
 
@@ -102,7 +102,7 @@ def _bars(scene: Scene, settings: BarSettings, _view: ChartOptions) -> FigureVie
         runs.sort(key=lambda run: run.value, reverse=settings.order == "highest")
     figure = bars_figure(runs[:MAX_BARS], column.label, log=settings.log)
     if len(runs) > MAX_BARS:
-        said = gettext("The first %(count)s of %(all)s runs are drawn.")
+        said = gettext("Showing the first %(count)s of %(all)s runs.")
         figure["notes"].append(said % {"count": MAX_BARS, "all": len(runs)})
     return FigureView(figure, is_live=scene.shown.is_live)
 
@@ -199,7 +199,7 @@ BAR = _kind(
     name="bar",
     label=gettext_lazy("Bar chart"),
     icon="chart-bar",
-    hint=gettext_lazy("One value of each run"),
+    hint=gettext_lazy("One value per run"),
     settings=BarSettings,
     fields=(
         _value("metric", gettext_lazy("Metric"), is_required=True),
@@ -232,15 +232,15 @@ SCATTER = _kind(
     name="scatter",
     label=gettext_lazy("Scatter plot"),
     icon="chart-scatter",
-    hint=gettext_lazy("Two values of each run"),
+    hint=gettext_lazy("Two values per run"),
     settings=ScatterSettings,
     fields=(
-        _value("x", gettext_lazy("Horizontal axis"), is_required=True),
-        _value("y", gettext_lazy("Vertical axis"), is_required=True),
+        _value("x", gettext_lazy("X axis"), is_required=True),
+        _value("y", gettext_lazy("Y axis"), is_required=True),
         _value("colour", gettext_lazy("Color")),
         _value("size", gettext_lazy("Size")),
-        Field("logx", gettext_lazy("Logarithmic horizontal axis"), "check"),
-        Field("log", gettext_lazy("Logarithmic vertical axis"), "check"),
+        Field("logx", gettext_lazy("Logarithmic X axis"), "check"),
+        Field("log", gettext_lazy("Logarithmic Y axis"), "check"),
     ),
     figure=_scatter,
 )

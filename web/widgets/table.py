@@ -120,7 +120,7 @@ KIND = Kind(
     name="table",
     label=gettext_lazy("Table"),
     icon="table-2",
-    hint=gettext_lazy("Runs as rows, with columns of your choice"),
+    hint=gettext_lazy("Runs as rows, with columns you choose"),
     settings=Settings,
     fields=(
         Field(
@@ -128,16 +128,16 @@ KIND = Kind(
             gettext_lazy("Columns"),
             "columns",
             hint=gettext_lazy(
-                "Paths: params/lr, train/loss; of a series also min(train/loss), max(…),"
-                " mean(…). Run columns: gpu, gpu_idle, gpu_hours, energy, finding,"
-                " made_by."
+                "Paths such as params/lr or train/loss; for series also"
+                " min(train/loss), max(…), mean(…). Run columns: gpu, gpu_idle,"
+                " gpu_hours, energy, finding, made_by."
             ),
             most=MAX_COLUMNS,
             offered=FIELDS,
         ),
         Field(
             "times",
-            gettext_lazy("Also when each run began, and how long it took"),
+            gettext_lazy("Show start time and duration"),
             "check",
         ),
     ),

@@ -20,7 +20,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 def body(scene: Scene, settings: Settings) -> Body:
     if not settings.text.strip():
-        return Body(problem=gettext("There is no text yet."))
+        return Body(problem=gettext("No text yet."))
     outside = outside_of(scene.actor, scene.picture_url)
     html = rendered(settings.text, outside=outside)
     return Body("widgets/text.html", {"html": html}, is_live=False)

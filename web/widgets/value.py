@@ -34,10 +34,10 @@ SUMMARIES = (
     ("mean", gettext_lazy("Mean of all values")),
 )
 OVER = (
-    ("highest", gettext_lazy("Highest of the runs")),
-    ("lowest", gettext_lazy("Lowest of the runs")),
-    ("mean", gettext_lazy("Mean of the runs")),
-    ("first", gettext_lazy("The first run only")),
+    ("highest", gettext_lazy("Highest across runs")),
+    ("lowest", gettext_lazy("Lowest across runs")),
+    ("mean", gettext_lazy("Mean across runs")),
+    ("first", gettext_lazy("First run only")),
 )
 
 # The same, where they follow the value itself.
@@ -48,10 +48,10 @@ SAID_SUMMARIES = {
     "mean": gettext_lazy("mean of all values"),
 }
 SAID_OVER = {
-    "highest": gettext_lazy("highest of the runs"),
-    "lowest": gettext_lazy("lowest of the runs"),
-    "mean": gettext_lazy("mean of the runs"),
-    "first": gettext_lazy("the first run only"),
+    "highest": gettext_lazy("highest across runs"),
+    "lowest": gettext_lazy("lowest across runs"),
+    "mean": gettext_lazy("mean across runs"),
+    "first": gettext_lazy("first run only"),
 }
 
 
@@ -96,13 +96,13 @@ def body(scene: Scene, settings: Settings) -> Body:
     notes = []
     if lacking:
         said = ngettext(
-            "%(count)s run has no such number and is left out.",
-            "%(count)s runs have no such number and are left out.",
+            "%(count)s run without this value is excluded.",
+            "%(count)s runs without this value are excluded.",
             lacking,
         )
         notes.append(said % {"count": lacking})
     if settings.reference and reference is None:
-        notes.append(gettext("The reference is not among these runs any more."))
+        notes.append(gettext("The reference run is no longer among these runs."))
     context = {
         "value": field_text(field, value) if field else number(value),
         "best": best.run if best else None,
@@ -125,12 +125,12 @@ def _why_not(found: SeenValues, metric: str) -> str:
     rows = [held[metric] for held in found.by_run.values() if metric in held]
     if any(row.kind == SERIES and row.value is None for row in rows):
         said = gettext(
-            "The first points of “%(path)s” are being counted. Look again soon."
+            "The first points of “%(path)s” are being processed. Check back soon."
         )
     else:
         said = gettext(
-            "None of these runs has “%(path)s” as a number. It may have been renamed, or"
-            " not be logged yet."
+            "None of these runs has a number “%(path)s”. It may have been renamed or"
+            " not logged yet."
         )
     return said % {"path": metric}
 
@@ -201,7 +201,7 @@ KIND = Kind(
     name="value",
     label=gettext_lazy("Value"),
     icon="gauge",
-    hint=gettext_lazy("One number over all runs, and whose it is"),
+    hint=gettext_lazy("One number across all runs"),
     settings=Settings,
     fields=(
         Field(
@@ -209,20 +209,20 @@ KIND = Kind(
             gettext_lazy("Metric"),
             "path",
             hint=gettext_lazy(
-                "A path, or of the run itself: duration, gpu, cpu, gpu_idle, gpu_hours,"
+                "A path, or a run column: duration, gpu, cpu, gpu_idle, gpu_hours,"
                 " energy."
             ),
             is_required=True,
             offered=NUMBERS_OF_RUN,
         ),
-        Field("summary", gettext_lazy("Of each run"), "choice", options=SUMMARIES),
-        Field("over", gettext_lazy("Of all runs"), "choice", options=OVER),
+        Field("summary", gettext_lazy("Per run"), "choice", options=SUMMARIES),
+        Field("over", gettext_lazy("Across runs"), "choice", options=OVER),
         Field(
             "reference",
-            gettext_lazy("Against"),
+            gettext_lazy("Compare with"),
             "run",
             hint=gettext_lazy(
-                "A run's name: the change against it is shown. Empty: no change."
+                "Name of a reference run. The widget shows the change from it."
             ),
         ),
     ),

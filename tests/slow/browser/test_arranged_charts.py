@@ -63,7 +63,7 @@ def wait_for_charts(page: Page, count: int = len(PATHS)) -> None:
 def pin(page: Page, chart: Locator) -> None:
     chart.hover()
     with page.expect_response("**/charts/arrangement") as kept:
-        chart.get_by_role("button", name="Pin to the top").click()
+        chart.get_by_role("button", name="Pin to top").click()
     assert kept.value.status == 204
 
 
@@ -86,7 +86,7 @@ def test_a_chart_is_pinned_on_all_pages_of_the_project(charts, visit, ada, runs)
     page = charts()
     page.locator(PINNED).hover()
     with page.expect_response("**/charts/arrangement"):
-        page.get_by_role("button", name="Take from the top").click()
+        page.get_by_role("button", name="Unpin from top").click()
     expect(page.locator(PINNED)).to_have_count(0)
     expect(page.locator(f"[data-section='val/'] {VAL}")).to_be_visible()
     wait_for_charts(charts())
@@ -204,7 +204,7 @@ def test_changes_are_undone_and_done_again_by_keys(charts):
     wait_for_axes(page, "linear")
     page.wait_for_load_state("networkidle")
     page.keyboard.press("Control+z")
-    expect(page.locator(".toast")).to_contain_text("nothing to undo")
+    expect(page.locator(".toast")).to_contain_text("Nothing to undo")
 
     page.keyboard.press("Control+Shift+z")
     expect(logarithmic).to_be_checked()

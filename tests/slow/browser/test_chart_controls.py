@@ -162,7 +162,7 @@ def test_charts_are_laid_over_epochs_and_any_series(compare):
     expect_lines(page, 2)
     assert "over=train%2Fepoch" in address_now(page)
     notes = chart(page).locator(".chart__notes")
-    expect(notes).to_contain_text(f"Not drawn, as it has no points of {EPOCH}")
+    expect(notes).to_contain_text(f"Not shown (no values of {EPOCH})")
     expect(notes).to_contain_text(MARKUP)
     assert page.evaluate("window.hacked") is None
 

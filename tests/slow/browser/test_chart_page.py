@@ -216,7 +216,7 @@ def test_a_pinned_chart_stays_at_the_top(charts):
     chart = page.locator(".chart[data-path='val/loss']")
     chart.hover()
     with page.expect_response("**/charts/arrangement") as kept:
-        chart.get_by_role("button", name="Pin to the top").click()
+        chart.get_by_role("button", name="Pin to top").click()
     assert kept.value.status == 204
     expect(page.locator(PINNED)).to_have_attribute("data-path", "val/loss")
 
@@ -225,7 +225,7 @@ def test_a_pinned_chart_stays_at_the_top(charts):
     expect(page.locator(PINNED)).to_have_attribute("data-path", "val/loss")
     page.locator(PINNED).hover()
     with page.expect_response("**/charts/arrangement"):
-        page.get_by_role("button", name="Take from the top").click()
+        page.get_by_role("button", name="Unpin from top").click()
     expect(page.locator(PINNED)).to_have_count(0)
     expect(page.locator("[data-section='val/'] .chart")).to_be_visible()
 
@@ -274,7 +274,7 @@ def test_changes_of_charts_are_undone_and_done_again_by_keys(charts):
     page.keyboard.press("Control+z")
     expect(logarithmic).to_have_attribute("aria-pressed", "false")
     page.keyboard.press("Control+z")
-    expect(page.locator(".toast")).to_contain_text("nothing to undo")
+    expect(page.locator(".toast")).to_contain_text("Nothing to undo")
 
     page.keyboard.press("Control+Shift+z")
     expect(logarithmic).to_have_attribute("aria-pressed", "true")
@@ -357,7 +357,7 @@ def test_one_chart_fills_the_window_and_the_address_says_which(charts):
 
     chart.hover()
     chart.get_by_role("button", name="Full screen").click()
-    chart.get_by_role("button", name="Pin to the top").click()
+    chart.get_by_role("button", name="Pin to top").click()
     expect(page.locator(PINNED)).to_have_attribute("data-path", "train/loss")
     expect(page.locator("[inert]")).to_have_count(0)
 
@@ -418,7 +418,9 @@ def test_outliers_lie_beyond_the_axis_and_are_counted(charts):
     page.get_by_role("button", name="Clip outliers").click()
 
     notes = page.locator(".chart[data-path='infer/latency'] .chart__notes")
-    expect(notes).to_contain_text("Clipped: 1 of 500 points lie beyond the axis")
+    expect(notes).to_contain_text(
+        "Outliers ignored: 1 of 500 points are outside the axis"
+    )
     assert "clip=1" in address_now(page)
 
 

@@ -20,18 +20,18 @@ CASES = {
     "line": (
         [LINE],
         {},
-        "a <b>: 2 points, last 1 at 2, lowest 1, highest 3.",
+        "a <b>: 2 points, last 1 at 2, minimum 1, maximum 3.",
     ),
     "date": (
         [{**LINE, "x": [0, 1000, 2000]}],
         {"xaxis": {"type": "date"}},
-        "a <b>: 2 points, last 1 at 1 Jan 1970, 00:00:02 UTC, lowest 1, highest 3.",
+        "a <b>: 2 points, last 1 at 1 Jan 1970, 00:00:02 UTC, minimum 1, maximum 3.",
     ),
-    "band": ([{**LINE, "hoverinfo": "skip"}], {}, "Nothing is drawn."),
+    "band": ([{**LINE, "hoverinfo": "skip"}], {}, "No data."),
     "nothing": (
         [{"name": "x", "x": [1], "y": ["NaN"]}],
         {},
-        "x: no value that can be drawn.",
+        "x: no finite values.",
     ),
     "bars": (
         [{"type": "bar", "name": "forward", "text": ["3 ms", ""], "x": [3, 0]}],
@@ -55,5 +55,5 @@ def test_a_chart_is_described_by_its_values(visit, ada):
 
     chart = page.get_by_role("group", name="Chart of train/loss")
     expect(chart).to_have_accessible_description(
-        "train/loss: 3 points, last 1 at 2, lowest 1, highest 3."
+        "train/loss: 3 points, last 1 at 2, minimum 1, maximum 3."
     )

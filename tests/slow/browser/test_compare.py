@@ -149,7 +149,9 @@ def test_rows_can_be_narrowed_by_their_path(visit, ada, runs):
 def test_equal_runs_say_that_they_do_not_differ(visit, ada, project):
     page = visit(address(*(make_run(project, name) for name in "ab"), tab="table"), ada)
 
-    expect(page.get_by_role("heading", name="These runs do not differ")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name=("No differences between these runs"))
+    ).to_be_visible()
 
 
 def test_a_thousand_attributes_come_by_themselves_and_more_on_demand(
@@ -163,9 +165,9 @@ def test_a_thousand_attributes_come_by_themselves_and_more_on_demand(
         timeout=20_000
     )
 
-    page.get_by_role("button", name="Look at more").click()
+    page.get_by_role("button", name="Show more").click()
     expect(page.get_by_text("1200 of 1200 attributes", exact=True)).to_be_visible()
-    expect(page.get_by_role("button", name="Look at more")).to_be_hidden()
+    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
 
 
 def test_keys_open_the_tabs(visit, ada, runs):

@@ -75,7 +75,7 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
 
     page.get_by_role("button", name="Add widget").click()
-    page.get_by_role("button", name="Chart Series of the runs").click()
+    page.get_by_role("button", name="Chart Metrics over steps or time").click()
     field = page.get_by_role("combobox", name="Metrics")
     field.fill("train/a")
     expect(page.locator("datalist option[value='train/accuracy']")).to_have_count(1)
@@ -109,7 +109,7 @@ def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard
 
     page.route("**/components/repeated_field.js", hold)
     page.get_by_role("button", name="Add widget").click()
-    page.get_by_role("button", name="Chart Series of the runs").click()
+    page.get_by_role("button", name="Chart Metrics over steps or time").click()
     expect(page.locator("#widget-form .repeat").first).to_be_visible()
 
     # Without the script of the list of fields, Enter would submit the form.
@@ -350,14 +350,14 @@ def test_it_follows_a_view_until_that_is_gone(visit, ada, dashboard, project):
     assert violations(page) == []
     dialog.get_by_role("button", name="Save", exact=True).click()
 
-    expect(page.get_by_text("the first 10 runs of the view “good”")).to_be_visible()
+    expect(page.get_by_text("the first 10 runs of view “good”")).to_be_visible()
     legend = region(page, "Loss").get_by_role("list", name="Runs")
     expect(legend.get_by_role("listitem")).to_have_text(["decoded"], timeout=SLOW_MS)
 
     view.delete()
     page.reload()
-    expect(page.get_by_text("a view that is gone")).to_be_visible()
-    expect(region(page, "Loss")).to_contain_text("deleted, or no longer shared")
+    expect(page.get_by_text("a deleted view")).to_be_visible()
+    expect(region(page, "Loss")).to_contain_text("deleted or is no longer shared")
 
 
 def test_is_renamed_duplicated_and_deleted(visit, ada, dashboard):

@@ -286,7 +286,7 @@ def test_gaps_that_come_live_are_gaps(visit, ada, page, run):
     write_series(run, "train/loss", values, steps=steps, times=START + steps * 1_000)
     refresh(page)
 
-    expect(page.locator(".chart__notes")).to_contain_text("5 points are NaN")
+    expect(page.locator(".chart__notes")).to_contain_text("5 NaN or infinite points")
     path = "document.querySelector('.js-line').getAttribute('d')"
     wait_until(page, lambda: page.evaluate(path).count("M") == 2)
 
@@ -300,7 +300,9 @@ def test_what_is_drawn_stays_while_the_server_is_gone_and_the_page_says_so(
 
     page.route("**/figures/charts*", lambda route: route.abort())
     refresh(page)
-    expect(page.get_by_role("alert")).to_contain_text("has not answered since")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "No response from the server since"
+    )
     expect(page.locator(f"{DRAWN} .js-line")).to_be_visible()
 
     page.unroute("**/figures/charts*")

@@ -146,7 +146,7 @@ def test_actions_say_that_they_were_done(visit, ada, run, context):
     page.keyboard.type("copy")
     page.keyboard.press("Enter")
 
-    expect(page.locator(".toast")).to_contain_text("The link is copied")
+    expect(page.locator(".toast")).to_contain_text("Link copied")
     assert page.evaluate("() => navigator.clipboard.readText()") == address_now(page)
 
     palette(page)
@@ -207,7 +207,7 @@ def test_the_list_of_shortcuts_is_what_there_is_and_switches_them_off(visit, ada
 
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
-    for label in ("Go to a project", "Projects", "Charts", "These shortcuts"):
+    for label in ("Go to a project", "Projects", "Charts", "Show keyboard shortcuts"):
         expect(dialog.get_by_text(label).first).to_be_visible()
     assert violations(page) == []
 

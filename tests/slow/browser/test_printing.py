@@ -103,7 +103,7 @@ def test_whoever_prints_at_once_reads_what_is_not_drawn(visit, ada, dark, run):
     assert all(map(is_dark, printed["words"]))
     assert not any("rgb(90, 169, 240)" in line for line in printed["lines"])
     assert len(printed["said"]) == CHARTS - drawn
-    assert all("Not drawn yet" in said for said in printed["said"])
+    assert all("Not loaded when" in said for said in printed["said"])
     expect(page.locator("[data-undrawn]")).to_have_count(0)
 
 

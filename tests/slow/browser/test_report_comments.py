@@ -137,7 +137,7 @@ def test_a_refused_comment_is_kept_and_said_why(visit, ada, report, watch):
     page.route("**/comments?**", lambda route: route.fulfill(status=503))
     whole(page).fill("kept")
     whole(page).press("Control+Enter")
-    expect(page.get_by_role("alert")).to_contain_text("What you wrote is kept here")
+    expect(page.get_by_role("alert")).to_contain_text("Your text is still here")
     watch.allow("503")
     page.unroute("**/comments?**")
 
@@ -161,7 +161,7 @@ def test_ones_own_is_changed_and_deleted_with_a_way_back(visit, ada, report):
 
     expect(comment(page, "no mistake")).to_have_count(0)
     toast = page.locator(".toast")
-    expect(toast).to_contain_text("The comment is deleted.")
+    expect(toast).to_contain_text("Comment deleted.")
     toast.get_by_role("button", name="Undo").click()
     expect(comment(page, "no mistake")).to_be_visible()
     expect(toast).to_have_count(0)

@@ -121,7 +121,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
     expect(finding).to_be_visible()
     why.fill("Streams on purpose")
     why.press("Enter")
-    expect(page.get_by_text("The finding is dismissed.")).to_be_visible()
+    expect(page.get_by_text("Finding dismissed.")).to_be_visible()
     expect(finding).to_have_count(0)
     page.locator("#checks > summary").click()
     page.locator(".fold > summary").filter(has_text="1 dismissed").click()
@@ -131,7 +131,7 @@ def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
     assert violations(page) == []
 
     folded.get_by_role("button", name="Restore").click()
-    expect(page.get_by_text("The finding is back.")).to_be_visible()
+    expect(page.get_by_text("Finding restored.")).to_be_visible()
     expect(finding).to_be_visible()
     expect(page.get_by_text("1 dismissed")).to_have_count(0)
 

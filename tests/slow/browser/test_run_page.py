@@ -199,7 +199,7 @@ def test_gaps_are_gaps(visit, ada, page, project):
     # Plotly draws each segment of a line as a separate path.
     expect(page.locator(".js-line")).to_have_count(2)
     expect(page.locator(".chart__notes")).to_have_text(
-        "25 points are NaN or infinite: gaps in the line."
+        "25 NaN or infinite points are shown as gaps."
     )
 
 
@@ -252,7 +252,7 @@ def test_charts_follow_the_theme(visit, ada, page, project):
     light = line.evaluate("line => getComputedStyle(line).stroke")
 
     open_account_menu(page)
-    page.get_by_role("button", name="Theme: as the system").click()
+    page.get_by_role("button", name="Theme: system").click()
     page.get_by_role("button", name="Theme: light").click()
 
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -172,7 +172,7 @@ def test_a_menu_says_what_can_be_done_with_a_column(open_runs, project):
     page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
     head(page, "lr").click(button="right")
-    menu.get_by_role("menuitem", name="Remove the column").click()
+    menu.get_by_role("menuitem", name="Remove column").click()
     expect(head(page, "lr")).to_have_count(0)
 
 
@@ -282,8 +282,8 @@ def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
     expect(cells.nth(3)).to_have_text("25 %")
 
     groups = panel(page, "groups")
-    groups.get_by_label("Search attributes to group by").fill("made")
-    groups.get_by_role("option", name="Made by").click()
+    groups.get_by_label("Search attributes to group by").fill("created")
+    groups.get_by_role("option", name="Created by").click()
     page.locator("[data-part=groups] > summary").click()
     expect(page.get_by_text("2 groups of 3 runs")).to_be_visible()
     expect(group.nth(1)).to_contain_text("Made by nothing")
@@ -315,7 +315,7 @@ def test_a_run_is_shown_in_the_group_of_each_of_its_tags(open_runs, project):
     page = open_runs("?column=tags&sort=name")
 
     head(page, "Tags").click(button="right")
-    page.get_by_role("menuitem", name="Group by this").click()
+    page.get_by_role("menuitem", name="Group by this column").click()
     expect(page.get_by_text("3 groups of 3 runs")).to_be_visible()
     group = page.locator(".runs-grid__row--group")
     for place, members in [(2, ["c"]), (1, ["a"])]:
@@ -373,7 +373,7 @@ def test_many_runs_are_tagged_and_it_can_be_undone(open_runs, project):
     tags = panel(page, "tags")
     tags.get_by_label("Tag").fill("nightly")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Tagged 3 runs “nightly”")).to_be_visible()
+    expect(page.get_by_text("Added tag “nightly” to 3 runs")).to_be_visible()
     expect(page.locator(".runs-grid .chip", has_text="nightly")).to_have_count(3)
     page.get_by_role("button", name="Undo").click()
 
@@ -666,7 +666,7 @@ def test_the_chosen_columns_keep_the_focus_while_the_table_is_refreshed(
     make_run(project, "a")
     page = open_runs("?column=state&column=duration")
     columns = panel(page, "columns")
-    button = columns.get_by_role("button", name="Move state to the right")
+    button = columns.get_by_role("button", name="Move state right")
     button.focus()
 
     with page.expect_response(re.compile("runs.json")):

@@ -141,7 +141,7 @@ def test_no_more_are_shown_than_can_be_told_apart(open_runs, project):
     expect(page.get_by_text(f"{most} of 200 runs shown")).to_be_visible(
         timeout=PATIENCE
     )
-    expect(page.get_by_text(f"Up to {most} runs can be told apart")).to_be_visible()
+    expect(page.get_by_text(f"Charts show at most {most} runs")).to_be_visible()
 
 
 def test_eyes_answer_keys(open_runs, project):
@@ -295,7 +295,7 @@ def test_a_colour_is_chosen_at_the_dot_or_by_key_and_is_in_the_address(
     page.get_by_role("grid", name="Runs").focus()
     page.keyboard.press("e")
     page.keyboard.press("c")
-    expect(page.get_by_text("Open its eye first")).to_be_visible()
+    expect(page.get_by_text("Show the run in charts first")).to_be_visible()
     expect(menu).to_be_hidden()
 
 

@@ -90,7 +90,9 @@ def test_means_of_the_hardware_say_that_they_are_of_the_whole_run(open_runs, pro
     make_run(project)
     page = open_runs("?column=cpu")
 
-    expect(head(page, "CPU, run")).to_have_attribute("title", re.compile("whole run"))
+    expect(head(page, "CPU (run)")).to_have_attribute(
+        "title", re.compile("over all stages")
+    )
     expect(query_field(page)).to_have_attribute(
         "placeholder", re.compile("^Query, for example ")
     )
@@ -249,7 +251,7 @@ def test_what_most_visits_never_open_is_fetched_once_somebody_reaches_for_it(
     # If it fails to load, the page shows an error.
     page.route("**/query_form.js", lambda route: route.abort())
     page.locator("[data-part=query-form] > summary").click()
-    expect(page.get_by_role("alert")).to_contain_text("did not come")
+    expect(page.get_by_role("alert")).to_contain_text("could not be loaded")
     watch.allow("ERR_FAILED")
     watch.allow("query_form.js")
 
@@ -614,33 +616,33 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     add_runs(project, 1_203)
     make_run(project, "another")
     page = open_runs("?q=run")
-    box = page.get_by_role("checkbox", name="Tick the runs shown")
+    box = page.get_by_role("checkbox", name="Select visible runs")
 
     box.click()
     expect(page.get_by_text("1\u202f000 selected")).to_be_visible()
     expect(box).to_have_attribute("aria-checked", "true")
-    page.get_by_role("button", name="Tick all 1\u202f203 runs that match").click()
-    expect(page.get_by_text("All 1\u202f203 that match")).to_be_visible()
+    page.get_by_role("button", name="Select all 1\u202f203 matching runs").click()
+    expect(page.get_by_text("All 1\u202f203 matching runs")).to_be_visible()
     compare = page.locator("[data-part=compare]")
     expect(compare).to_have_attribute("aria-disabled", "true")
-    expect(compare).to_have_attribute("title", re.compile("ticked one by one"))
+    expect(compare).to_have_attribute("title", re.compile("one by one"))
 
     page.locator("[data-part=tags] summary").click()
     page.get_by_label("Tag", exact=True).fill("old")
     page.get_by_role("button", name="Add", exact=True).click()
-    asked = page.get_by_role("dialog", name="Tag 1\u202f203 runs “old”?")
+    asked = page.get_by_role("dialog", name="Add tag “old” to 1\u202f203 runs?")
     expect(asked).to_be_visible()
     assert violations(page) == []
     # A further run arrives before the confirmation: the page asks again with the new
     # number.
     make_run(project, "run that came")
     asked.get_by_role("button", name="Continue").click()
-    again = page.get_by_role("dialog", name="Tag 1\u202f204 runs “old”?")
+    again = page.get_by_role("dialog", name="Add tag “old” to 1\u202f204 runs?")
     expect(again).to_contain_text("1\u202f204, not 1\u202f203")
     watch.allow("409")
     assert not Attribute.objects.filter(path="tags").exists()
     again.get_by_role("button", name="Continue").click()
-    expect(page.get_by_text("Tagged 1\u202f204 runs “old”")).to_be_visible()
+    expect(page.get_by_text("Added tag “old” to 1\u202f204 runs")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone for 1\u202f204 runs")).to_be_visible()
     assert not Attribute.objects.filter(path="tags").exclude(items=[]).exists()
@@ -663,7 +665,7 @@ def test_more_runs_than_an_address_names_stay_ticked_when_the_page_is_loaded_aga
 ):
     add_runs(project, 120)
     page = open_runs()
-    box = page.get_by_role("checkbox", name="Tick the runs shown")
+    box = page.get_by_role("checkbox", name="Select visible runs")
     said = page.get_by_text("119 selected")
 
     box.click()
@@ -689,9 +691,9 @@ def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
 ):
     add_runs(project, 1_003)
     page = open_runs()
-    said = page.get_by_text("All 1\u202f003 that match")
-    offer = page.get_by_role("button", name="Tick all 1\u202f003 runs that match")
-    page.get_by_role("checkbox", name="Tick the runs shown").click()
+    said = page.get_by_text("All 1\u202f003 matching runs")
+    offer = page.get_by_role("button", name="Select all 1\u202f003 matching runs")
+    page.get_by_role("checkbox", name="Select visible runs").click()
 
     offer.click()
     expect(said).to_be_visible()
@@ -718,8 +720,8 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
         held.append(route)
 
     page.route("**/runs/tag", hold)
-    page.get_by_role("checkbox", name="Tick the runs shown").click()
-    page.get_by_role("button", name="Tick all 3\u202f000 runs that match").click()
+    page.get_by_role("checkbox", name="Select visible runs").click()
+    page.get_by_role("button", name="Select all 3\u202f000 matching runs").click()
     page.locator("[data-part=tags] summary").click()
     page.get_by_label("Tag", exact=True).fill("old")
     add = page.get_by_role("button", name="Add", exact=True)
@@ -729,16 +731,16 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
 
     add.click()
     page.get_by_role("dialog").get_by_role("button", name="Continue").click()
-    expect(progress).to_have_text("Changing 3\u202f000 runs …")
+    expect(progress).to_have_text("Changing 3\u202f000 runs…")
     expect(bar).to_have_attribute("aria-busy", "true")
     expect(trash).to_be_disabled()
     expect(add).to_be_disabled()
     assert violations(page) == []
     for done in ("1\u202f000", "2\u202f000"):
         next_of(page, held).continue_()
-        expect(progress).to_have_text(f"{done} of 3\u202f000 runs done …")
+        expect(progress).to_have_text(f"{done} of 3\u202f000 runs done…")
     next_of(page, held).continue_()
-    expect(page.get_by_text("Tagged 3\u202f000 runs “old”")).to_be_visible()
+    expect(page.get_by_text("Added tag “old” to 3\u202f000 runs")).to_be_visible()
     expect(progress).to_be_hidden()
     expect(bar).not_to_have_attribute("aria-busy", "true")
     expect(trash).to_be_enabled()
@@ -762,8 +764,8 @@ def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
     write_tags(Run.objects.get(name="run 00003"), "old")
     page = open_runs("?sort=name")
     if is_matching:
-        page.get_by_role("checkbox", name="Tick the runs shown").click()
-        page.get_by_role("button", name="Tick all 1\u202f005 runs that match").click()
+        page.get_by_role("checkbox", name="Select visible runs").click()
+        page.get_by_role("button", name="Select all 1\u202f005 matching runs").click()
     else:
         for number in (3, 4):
             mark(page, f"run {number:05}").click()
@@ -774,7 +776,7 @@ def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
     page.get_by_role("button", name="Add", exact=True).click()
     if is_matching:
         page.get_by_role("dialog").get_by_role("button", name="Continue").click()
-    expect(page.get_by_text("asking what has changed")).to_be_visible()
+    expect(page.get_by_text("Checking which runs changed")).to_be_visible()
     done = "1\u202f004 runs" if is_matching else "1 run"
     expect(page.get_by_text(f"Tagged {done} “old”")).to_be_visible()
     watch.allow("ERR_FAILED")
@@ -836,13 +838,13 @@ def test_where_nobody_can_tell_runs_may_have_changed_and_undo_finds_out_later(
     page.clock.install()
 
     page.get_by_role("button", name="Move to trash").click()
-    expect(page.get_by_text("asking what has changed")).to_be_visible()
+    expect(page.get_by_text("Checking which runs changed")).to_be_visible()
     page.clock.fast_forward(60_000)
-    expect(page.get_by_text("runs may have changed")).to_be_visible()
+    expect(page.get_by_text("may still be changing runs")).to_be_visible()
     # The table shows the current runs.
     expect(page.get_by_role("link", name="one")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("nothing is undone yet")).to_be_visible()
+    expect(page.get_by_text("Nothing has been undone")).to_be_visible()
     watch.allow("ERR_FAILED")
     page.unroute("**/runs/changed?*")
     page.get_by_role("button", name="Undo").click()

@@ -87,7 +87,7 @@ def test_older_parameters_are_chips_that_can_be_edited(open_runs):
     page = open_runs("?state=failed&tag=tag-2")
     expect(chips(page)).to_have_text(["state is failed", "tags has tag-2"])
 
-    page.get_by_label("Remove the filter tags has tag-2").click()
+    page.get_by_label("Remove filter tags has tag-2").click()
     chips(page).first.click()
     expect(page.get_by_label("Value", exact=True)).to_have_value("failed")
     page.get_by_label("Value", exact=True).fill("finished")

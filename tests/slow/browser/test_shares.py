@@ -84,7 +84,7 @@ def test_a_run_is_shared_seen_and_revoked(visit, ada, runs, stranger_page):
     response = stranger_page.reload()
     assert response.status == 404
     expect(
-        stranger_page.get_by_role("heading", name="Nothing is shared here")
+        stranger_page.get_by_role("heading", name="This share link does not work")
     ).to_be_visible()
     stranger_page.watched.allow("404")
 

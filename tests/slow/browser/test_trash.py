@@ -120,7 +120,7 @@ def test_a_dashboard_is_deleted_and_comes_back_by_the_toast(visit, ada, board):
     page.get_by_role("button", name="Undo").press("Enter")
 
     expect(page.get_by_role("heading", name="nightly", exact=True)).to_be_visible()
-    expect(page.locator(".toast")).to_contain_text("is back from the trash")
+    expect(page.locator(".toast")).to_contain_text("restored")
 
 
 def test_a_dashboard_is_restored_from_the_trash_or_deleted_after_a_question(
@@ -144,7 +144,7 @@ def test_a_dashboard_is_restored_from_the_trash_or_deleted_after_a_question(
     expect(row).to_be_visible()
     row.get_by_role("button", name="Delete nightly").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.locator(".toast")).to_contain_text("deleted for good")
+    expect(page.locator(".toast")).to_contain_text("permanently deleted")
     expect(row).to_have_count(0)
     expect(page.get_by_role("row").filter(has_text="failed one")).to_be_visible()
     assert not Dashboard.with_deleted.exists()

@@ -61,7 +61,7 @@ def share(page: Page) -> None:
 
 def add_widget(page: Page) -> None:
     button("Add widget")(page)
-    page.get_by_role("button", name="Chart Series of the runs").click()
+    page.get_by_role("button", name="Chart Metrics over steps or time").click()
     expect(page.locator("#widget-form")).to_be_visible()
 
 

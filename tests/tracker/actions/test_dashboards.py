@@ -189,7 +189,7 @@ def test_a_project_has_so_many_dashboards_at_most(project, ada):
         Dashboard(project=project, name=str(number)) for number in range(MAX_DASHBOARDS)
     )
 
-    with pytest.raises(InvalidInput, match="one too many"):
+    with pytest.raises(InvalidInput, match="cannot be added"):
         create_dashboard(project, "one more", Board(), user_id=ada.user_id)
 
 

@@ -172,7 +172,7 @@ def test_restoring_beyond_the_maximum_is_refused(
     delete(thing, member)
     makers[kind]("in its place")
 
-    with pytest.raises(InvalidInput, match="one too many; the limit is 1"):
+    with pytest.raises(InvalidInput, match="cannot be added; the limit is 1"):
         restore_made(thing)
 
     assert type(thing).objects.get().name == "in its place"

@@ -126,7 +126,7 @@ def test_no_point_fires_when_a_series_stops(run, member):
 
     check_rules(run.id, timezone.now() + timedelta(minutes=2))
 
-    assert titles() == ["no point of loss for 10 min"]
+    assert titles() == ["no new points of loss for 10 min"]
 
 
 def test_a_rule_of_one_run_misses_a_series_that_never_began(run, member):
@@ -138,7 +138,7 @@ def test_a_rule_of_one_run_misses_a_series_that_never_began(run, member):
     assert titles() == []
 
     check_rules(run.id, timezone.now() + timedelta(minutes=11))
-    assert titles() == ["no point of loss for 10 min"]
+    assert titles() == ["no new points of loss for 10 min"]
 
 
 def test_a_star_finds_the_gpu_that_is_idle(run, member):

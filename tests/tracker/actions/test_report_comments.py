@@ -137,7 +137,7 @@ def test_there_is_room_for_so_many_and_deleted_ones_count_no_longer(
     first = say(report, ada)
     answer = reply(first, ada)
     for write in (lambda: say(report, ada), lambda: reply(first, ada)):
-        with pytest.raises(InvalidInput, match="one too many; the limit is 2"):
+        with pytest.raises(InvalidInput, match="cannot be added; the limit is 2"):
             write()
 
     delete_comment(first, user_id=ada.user_id)
@@ -210,7 +210,7 @@ def test_restoring_beyond_the_maximum_is_refused(report, ada, monkeypatch):
     delete(comment, ada)
     say(report, ada, "in its place")
 
-    with pytest.raises(InvalidInput, match="one too many"):
+    with pytest.raises(InvalidInput, match="cannot be added"):
         restore_comment(comment)
 
     assert told(report) == [["in its place"]]

@@ -125,7 +125,7 @@ def test_a_person_keeps_so_many_views_at_most(project, ada):
         for number in range(MAX_VIEWS)
     )
 
-    with pytest.raises(InvalidInput, match="one too many"):
+    with pytest.raises(InvalidInput, match="cannot be added"):
         keep_view(project, ada, "one more", "", is_shared=False)
 
 

@@ -24,7 +24,7 @@ def test_a_refusal_says_code_and_message():
     assert response.status_code == 404
     assert body_of(response) == {
         "code": "not_found",
-        "message": "There is no such run, or you may not see it.",
+        "message": "This run does not exist, or you cannot access it.",
     }
 
 

@@ -111,10 +111,10 @@ def test_a_password_link_sets_a_password(member):
         (("invite",), "--link"),
         (("invite", "a@example.com", "--link"), "--link"),
         (("invite", "--link", "--role", "king"), "one of owner"),
-        (("invite", "--link", "--project", "none"), "no such project"),
-        (("member", "role", "nobody", "viewer"), "no such member"),
-        (("user", "deactivate", "nobody"), "no such account"),
-        (("member", "list", "--workspace", "none"), "no such workspace"),
+        (("invite", "--link", "--project", "none"), "This project does not exist"),
+        (("member", "role", "nobody", "viewer"), "This member does not exist"),
+        (("user", "deactivate", "nobody"), "This account does not exist"),
+        (("member", "list", "--workspace", "none"), "This workspace does not exist"),
     ],
 )
 def test_a_command_that_cannot_be_done_says_why(member, arguments, says):

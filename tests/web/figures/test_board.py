@@ -49,7 +49,7 @@ def test_it_is_said_how_many_points_have_no_place_on_the_axis():
     figure = board_figure(lines, look, metric_count=1, run_count=1, outside=[3])
 
     assert (
-        "3 points lie before the first or after the last value of epoch."
+        "3 points before the first or after the last value of epoch are not shown."
         in (figure["notes"])
     )
 

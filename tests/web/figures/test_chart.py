@@ -93,7 +93,8 @@ def test_says_how_many_points_have_no_place_on_the_axis():
 
     (note,) = figure["notes"]
     assert (
-        note == f"3 points lie before the first or after the last value of {HOSTILE}."
+        note
+        == f"3 points before the first or after the last value of {HOSTILE} are not shown."
     )
     # Notes are shown as text; Plotly would read a title as HTML.
     assert figure["layout"]["xaxis"]["title"]["text"].startswith("&lt;a")

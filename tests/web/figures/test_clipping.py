@@ -18,7 +18,7 @@ def test_a_spike_lies_beyond_the_axis_and_is_counted():
     assert found.high < 2
     assert (found.count, found.total, found.most) == (1, 201, 900)
     assert found.note == (
-        "Clipped: 1 of 201 points lie beyond the axis; all values are from -1 to 900."
+        "Outliers ignored: 1 of 201 points are outside the axis. Full range: -1 to 900."
     )
 
 
@@ -35,7 +35,7 @@ def test_a_spike_within_a_stretch_of_points_is_found():
     found = clipping([DrawnLine(CALM, band=band)])
 
     assert found.high < 2
-    assert "stretches of points reach" in found.note
+    assert "segments extend" in found.note
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def test_a_second_round_of_colours_is_dashed():
 @pytest.mark.parametrize(
     ("align", "title"),
     [
-        ("run", "seconds since the run began"),
-        ("stage", "seconds since the stage began"),
+        ("run", "seconds since run start"),
+        ("stage", "seconds since stage start"),
         ("step", "step"),
     ],
 )

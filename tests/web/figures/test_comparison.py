@@ -151,8 +151,6 @@ def test_runs_with_several_writers_are_named_and_of_many_counted():
 
 
 def test_runs_without_the_axis_are_named_and_of_many_counted():
-    assert lacking_note(["a"], "epoch") == (
-        "Not drawn, as it has no points of epoch: a."
-    )
+    assert lacking_note(["a"], "epoch") == ("Not shown (no values of epoch): a.")
     many = [f"run {number}" for number in range(MAX_NAMED + 3)]
     assert lacking_note(many, "%(x)s").endswith("run 4, run 5 and 3 more.")

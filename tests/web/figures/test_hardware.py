@@ -134,7 +134,7 @@ def test_of_very_many_gpus_the_first_are_drawn():
 
     assert len(found.rows) == MAX_GPUS
     assert found.absent == [
-        f"{512 - MAX_GPUS} more GPUs are not shown; choose a stage."
+        f"{512 - MAX_GPUS} more GPUs not shown. Select a stage to see them."
     ]
 
 

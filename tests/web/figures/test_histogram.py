@@ -77,18 +77,18 @@ def test_other_bins_are_counted_anew_and_it_is_said():
     assert counts.shape == (ROWS, 2)
     assert counts.sum(axis=0).tolist() == pytest.approx([8, 10])
     assert figure["notes"] == [
-        "Bins differ between steps: counts are spread evenly within each."
+        "Bins differ between steps. Counts are distributed evenly within each bin."
     ]
 
 
 def test_what_is_in_no_bin_is_told():
     assert figure_of(EMPTY)["notes"] == [
-        "4 values are NaN or infinite, and in no bin.",
-        "No histogram has a finite value.",
+        "4 values are NaN or infinite and not in any bin.",
+        "No histogram has finite values.",
     ]
     assert figure_of()["notes"] == ["No histograms in this range."]
     assert figure_of(ONE, count=9)["notes"] == [
-        "1 of 9 histograms are drawn, evenly chosen."
+        "Showing 1 of 9 histograms, evenly sampled."
     ]
 
 

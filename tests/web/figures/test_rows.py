@@ -25,7 +25,7 @@ CORES = Row(
 MEMORY = Row("Memory", "GiB", [Reading("job", [BUCKETS], scale=0.5)], top=16)
 FRAME = Frame(
     spans=[TimeSpan("preprocess", 0, 400), TimeSpan("<b>train</b>", 400, 1000)],
-    window=TimeSpan("not judged", 500, 900),
+    window=TimeSpan("not analyzed", 500, 900),
 )
 
 
@@ -67,11 +67,11 @@ def test_stages_and_the_time_that_was_not_judged_are_shaded_and_named():
     shaded = [(shape["x0"], shape["x1"]) for shape in layout["shapes"][:4]]
     assert shaded == [(0, 400), (400, 1000), (0, 500), (900, 1000)]
     texts = [label["text"] for label in layout["annotations"]]
-    assert texts[:3] == ["preprocess", "&lt;b&gt;train&lt;/b&gt;", "not judged"]
+    assert texts[:3] == ["preprocess", "&lt;b&gt;train&lt;/b&gt;", "not analyzed"]
 
 
 def test_shades_leave_the_words_between_the_rows_alone():
-    frame = Frame(window=TimeSpan("not judged", 0, 900))
+    frame = Frame(window=TimeSpan("not analyzed", 0, 900))
 
     shapes = rows_figure([CORES, MEMORY], frame)["layout"]["shapes"]
 
@@ -82,11 +82,11 @@ def test_shades_leave_the_words_between_the_rows_alone():
 
 
 def test_nothing_is_shaded_where_all_was_judged():
-    frame = Frame(window=TimeSpan("not judged", 1, 999))
+    frame = Frame(window=TimeSpan("not analyzed", 1, 999))
 
     layout = rows_figure([CORES], frame)["layout"]
 
-    assert "not judged" not in [label["text"] for label in layout["annotations"]]
+    assert "not analyzed" not in [label["text"] for label in layout["annotations"]]
 
 
 def test_stages_that_began_together_share_a_label():

@@ -115,13 +115,13 @@ def test_gaps_are_drawn_as_gaps_and_counted():
         False,
         True,
     ]
-    assert figure["notes"] == ["2 points are NaN or infinite: gaps in the line."]
+    assert figure["notes"] == ["2 NaN or infinite points are shown as gaps."]
 
 
 def test_stretches_without_numbers_are_not_counted_as_points():
     figure = figure_of(DrawnLine([1.0, NAN, NAN], band=([1.0, NAN, NAN],) * 2))
 
-    assert figure["notes"] == ["Some points are NaN or infinite: gaps in the line."]
+    assert figure["notes"] == ["NaN and infinite points are shown as gaps."]
 
 
 def test_a_logarithmic_axis_has_gaps_where_all_of_a_stretch_is_below_zero():
@@ -158,7 +158,7 @@ def test_a_logarithmic_axis_says_what_it_cannot_show():
 
     assert figure["layout"]["yaxis"]["type"] == "log"
     assert figure["notes"] == [
-        "Values of 0 or less have no place on a logarithmic axis."
+        "Values at or below 0 are not shown on a logarithmic axis."
     ]
 
 

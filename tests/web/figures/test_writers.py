@@ -23,13 +23,13 @@ def test_processes_are_named_by_their_ranks(ranks, expected):
 def test_a_chart_says_how_to_keep_them_apart():
     assert shared_note({}) == ""
     assert "SEAMARK_SEPARATE_RANKS" in shared_note({"loss": [0, 1]})
-    assert "a path of its own" in shared_note({"loss": [0, 0]})
+    assert "its own path" in shared_note({"loss": [0, 0]})
     assert shared_note({"a": [0, 1], "b": [0, 1]}).startswith("2 of these series")
 
 
 def test_a_text_says_how_to_keep_them_apart():
     assert lines_note([], is_measured=False) == ""
     assert "SEAMARK_SEPARATE_RANKS" in lines_note([0, 1], is_measured=False)
-    assert "a path of its own" in lines_note([0, 0], is_measured=False)
+    assert "its own path" in lines_note([0, 0], is_measured=False)
     # Captured paths contain stage and rank.
-    assert "a stage or a rank" in lines_note([0, 0], is_measured=True)
+    assert "stage or rank" in lines_note([0, 0], is_measured=True)

@@ -20,10 +20,10 @@ def entry(what, *, is_primary=False):
     [
         (
             entry("opened", is_primary=True),
-            "opened as critical, confirmed, the main cause",
+            "opened as critical, confirmed, main cause",
         ),
-        (entry("changed"), "changed as critical, confirmed"),
-        (entry("cleared"), "gone"),
+        (entry("changed"), "changed to critical, confirmed"),
+        (entry("cleared"), "cleared"),
     ],
 )
 def test_a_change_is_told_in_words(told, words):

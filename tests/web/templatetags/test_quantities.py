@@ -50,12 +50,12 @@ def test_factors_of_throughput_are_short(value, shown):
         (
             Evidence("a", "mean", 0.08, "share", 0.1, Side.ABOVE, 0.07),
             "> 10 %",
-            "open until < 7 %",
+            "clears at < 7 %",
         ),
         (
             Evidence("a", "mean", 72.0, "%", 70.0, Side.BELOW, 75.0),
             "< 70 %",
-            "open until > 75 %",
+            "clears at > 75 %",
         ),
         # From a version without `side`.
         (Evidence("a", "mean", 0.2, "share", 0.1), "10 %", ""),

@@ -71,7 +71,7 @@ def try_webhook(user_id: int) -> None:
         Message(
             id=uuid.uuid4(),
             title="Test notification",
-            summary="Your notifications will arrive here.",
+            summary="Your notifications will be sent here.",
             severity="notice",
             project="Seamark",
             run="",

@@ -43,7 +43,7 @@ def change_tags(
         if len(tag) > LONGEST_TAG or not is_storable(tag):
             raise InvalidInput("tag", f"must be text of 1 to {LONGEST_TAG} characters")
     if not new and not removed:
-        raise InvalidInput("tag", "must be given, to add or to remove")
+        raise InvalidInput("tag", "is required")
     with transaction.atomic():
         runs = Run.objects.not_in_trash().filter(project=project, id__in=run_ids)
         ids = list(runs.order_by("id").values_list("id", flat=True))
@@ -61,7 +61,9 @@ def change_tags(
             if tags == row.items:
                 continue
             if len(tags) > MAX_TAGS:
-                raise InvalidInput("tag", f"is one too many; a run has {MAX_TAGS:,}")
+                raise InvalidInput(
+                    "tag", f"cannot be added; a run can have {MAX_TAGS:,} tags"
+                )
             same.setdefault(tuple(tags), []).append(row.run_id)
             changed.append(row.run_id)
         for items, own in same.items():

@@ -117,7 +117,8 @@ def checked_retention(days: int | None) -> int | None:
     shortest, longest = SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS
     if days is not None and not shortest <= days <= longest:
         raise InvalidInput(
-            "retention_days", f"must be {shortest} to {longest}, or empty for ever"
+            "retention_days",
+            f"must be {shortest} to {longest}, or empty to keep runs forever",
         )
     return days
 

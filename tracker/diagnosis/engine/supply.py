@@ -78,7 +78,7 @@ _TEXTS = (
     (r"at least \d+ steps of all ranks", Supply(LOADER)),
     (r"at least \d+ steps", Supply(advice="Log more steps.")),
     (
-        r"(at least \d+ )?readings",
+        r"(at least \d+ )?samples",
         Supply(advice="Let the stage run longer; samples are taken every second."),
     ),
     (r"two whole epochs", Supply(advice="Train for two epochs of equal length.")),

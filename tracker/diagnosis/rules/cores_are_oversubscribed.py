@@ -223,7 +223,7 @@ def _summary(load: _Load, waiting: Waiting | None, cores_of: str) -> str:
     said.append(
         f"Steps wait {percent(waiting.exposed_share)} of their time for data."
         if waiting
-        else "Whether steps wait for data is not known."
+        else "It is unknown whether steps wait for data."
     )
     return " ".join(said)
 

@@ -165,10 +165,10 @@ def _evidence(change: QualityChange) -> list[Evidence]:
     return [
         Evidence(
             "losses",
-            f"{change.path} {where}, above the run before"
+            f"{change.path} {where}, higher than in the previous run"
             f" ({percent(level.change / abs(level.before))})"
             if level.before
-            else f"{change.path} {where}, above the run before",
+            else f"{change.path} {where}, higher than in the previous run",
             level.change,
             "",
             level.margin,

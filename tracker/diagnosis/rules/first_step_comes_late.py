@@ -160,8 +160,8 @@ def check(
             for name in sorted(named, key=lambda name: -named[name])
         ),
         disproof=(
-            "Start the same stage again on the same machine: if its first step comes at"
-            " once, cold caches were the only reason."
+            "Start the same stage again on the same machine: if its first step starts"
+            " quickly, cold caches were the only reason."
         ),
         gain=gain_of_share(share, "The start"),
         margin=margin_above(share, least),

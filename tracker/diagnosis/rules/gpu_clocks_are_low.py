@@ -1,4 +1,4 @@
-"""GPU clocks are low without a reason.
+"""GPU clocks are low for no apparent reason.
 
 ## Detection
 A busy GPU whose SM clock is below 80 % of its maximum although power, heat, the power supply

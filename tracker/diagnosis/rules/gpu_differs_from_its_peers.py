@@ -164,13 +164,13 @@ def _differences(
         value, usual = card.medians[signal], peers[signal]
         lacks = 1.0 - value / usual
         limit = limits.slower_release_share if already_open else limits.slower_share
-        text = f"{lacks * 100:.0f} % lower in its clock"
+        text = f"SM clock {lacks * 100:.0f} % lower"
         found.append(_Difference(signal, value, usual, "MHz", lacks / limit, text))
     if (signal := "gpu_power_watts") in peers:
         value, usual = card.medians[signal], peers[signal]
         apart = value / usual - 1.0
         limit = limits.power_release_share if already_open else limits.power_share
-        text = f"{abs(apart) * 100:.0f} % {'above' if apart > 0 else 'below'} in power"
+        text = f"power {abs(apart) * 100:.0f} % {'higher' if apart > 0 else 'lower'}"
         found.append(_Difference(signal, value, usual, "W", abs(apart) / limit, text))
     return [difference for difference in found if difference.excess >= 1.0]
 
@@ -184,10 +184,7 @@ def _finding(card: _Card, differences: list[_Difference], signals: Signals) -> F
         title=f"GPU {card.gpu} differs from its peers",
         severity=Severity.WARNING if clock or len(differences) > 1 else Severity.NOTICE,
         summary=(
-            f"GPU {card.gpu} does the same work as the others of its model and is {how}"
-            " than them."
-            if worst.signal == "gpu_temperature_celsius" and len(differences) == 1
-            else f"Against others of its model with the same work, GPU {card.gpu} is"
+            f"GPU {card.gpu} differs from GPUs of the same model under the same load:"
             f" {how}."
         ),
         evidence=tuple(

@@ -92,7 +92,7 @@ def check(
     cause = brake if is_braked or slowdown is None else slowdown
     share = max(brake.share, unexplained)
     return Finding(
-        title="" if is_braked else "The GPU slows itself down without being hot",
+        title="" if is_braked else "The GPU throttles without overheating",
         severity=(
             Severity.CRITICAL if share >= limits.critical_share else Severity.WARNING
         ),
@@ -125,7 +125,7 @@ def check(
 def _by_whom(*, is_braked: bool) -> str:
     if is_braked:
         return "by the power brake signal of its power supply or rack"
-    return "by its own hardware, without being hot"
+    return "by its own hardware, without overheating"
 
 
 def _evidence(

@@ -90,7 +90,7 @@ def check(
     if seconds < limits.fewest_seconds or len(times) < limits.fewest_readings:
         return Abstention(
             (
-                f"at least {limits.fewest_readings} readings over"
+                f"at least {limits.fewest_readings} samples over"
                 f" {duration(limits.fewest_seconds)}",
             )
         )

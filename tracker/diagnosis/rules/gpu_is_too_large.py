@@ -75,9 +75,7 @@ def check(
         use for signals in gpus.values() if (use := _use(signals, limits)) is not None
     ]
     if not uses:
-        return Abstention(
-            (f"readings over at least {duration(limits.fewest_seconds)}",)
-        )
+        return Abstention((f"samples over at least {duration(limits.fewest_seconds)}",))
 
     if earlier_runs_gpu_p95_percent is None or earlier_runs_gpu_memory_share is None:
         return Abstention(("earlier_runs_gpu_p95_percent",))

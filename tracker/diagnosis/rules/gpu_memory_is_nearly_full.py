@@ -77,7 +77,7 @@ def check(
     if not gpu_memory_total_bytes > 0:
         return Abstention(("gpu_memory_total_bytes",))
     if len(gpu_memory_used_bytes.values) < limits.fewest_readings:
-        return Abstention((f"at least {limits.fewest_readings} readings",))
+        return Abstention((f"at least {limits.fewest_readings} samples",))
 
     need = measure_need(
         gpu_memory_used_bytes,

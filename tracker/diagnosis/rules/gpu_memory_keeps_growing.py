@@ -75,7 +75,7 @@ def check(
     is_of_tensors = gpu_allocator_allocated_bytes is not None
     samples = gpu_allocator_allocated_bytes or gpu_memory_used_bytes
     if len(samples.values) < limits.fewest_readings:
-        return Abstention((f"at least {limits.fewest_readings} readings",))
+        return Abstention((f"at least {limits.fewest_readings} samples",))
 
     growth = steady_growth(samples)
     notable = min(

@@ -193,7 +193,7 @@ def _of_links(errors: Samples | None, limits: Limits) -> list[_Trouble]:
         return []
     return [
         _Trouble(
-            f"{new:g} errors on NVLink had to be repaired by resending.",
+            f"{new:g} NVLink errors were recovered by retransmission.",
             Evidence(
                 "gpu_nvlink_errors",
                 "errors in this stage",

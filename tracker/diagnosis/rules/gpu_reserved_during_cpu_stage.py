@@ -71,7 +71,7 @@ def check(
     if readings < limits.fewest_readings or seconds < limits.fewest_seconds:
         return Abstention(
             (
-                f"at least {limits.fewest_readings} readings over"
+                f"at least {limits.fewest_readings} samples over"
                 f" {duration(limits.fewest_seconds)}",
             )
         )

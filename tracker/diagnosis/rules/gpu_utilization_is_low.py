@@ -75,7 +75,7 @@ def check(
 ) -> Answer:
     readings = gpu_utilization_percent
     if len(readings.values) < limits.fewest_readings:
-        return Abstention((f"at least {limits.fewest_readings} readings",))
+        return Abstention((f"at least {limits.fewest_readings} samples",))
     if not takes_part(readings):
         return None
 

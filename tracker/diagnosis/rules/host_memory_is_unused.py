@@ -188,7 +188,7 @@ def _for_workers(
         needed,
         free / needed,
         Recommendation(
-            "Load in more processes: there is memory for them.",
+            "Use more loader workers: there is enough memory for them.",
             current=count(loading.workers, "worker", "workers"),
             suggested=count(workers, "worker", "workers"),
             code=loader_workers_line(framework, workers),

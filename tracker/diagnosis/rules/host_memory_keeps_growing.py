@@ -99,9 +99,7 @@ def check(
     if is_short and (
         seconds < limits.fewest_seconds_of_steps or steps < limits.fewest_steps
     ):
-        return Abstention(
-            (f"readings over at least {duration(limits.fewest_seconds)}",)
-        )
+        return Abstention((f"samples over at least {duration(limits.fewest_seconds)}",))
     if is_short and not is_linear(memory, limits.fewest_blocks):
         return None
     growth = steady_growth(

@@ -182,7 +182,7 @@ def _finding(
         ),
         recommendations=(
             Recommendation(
-                "Load in more processes: while they wait, they need no core.",
+                "Use more loader workers: they need no core while they wait.",
                 current=count(workers, "worker", "workers"),
                 suggested=count(wanted, "worker", "workers"),
                 code=loader_workers_line(framework, wanted),

@@ -155,7 +155,7 @@ def _course(values: Array, limits: Limits) -> str:
         float(np.std(np.diff(part))) for part in np.array_split(values, limits.quarters)
     ]
     if swings[-1] > limits.swing_factor * max(swings[1], np.finfo(float).tiny):
-        return "It swung more and more before"
+        return "It oscillated more and more before"
     return ""
 
 
@@ -175,7 +175,7 @@ def _before(broken: _Broken, rate: float | None) -> str:
     if not broken.course:
         return f" It was {broken.last_number:.4g} before."
     at = f" The learning rate was {rate:.4g}." if rate is not None else ""
-    return f" {broken.course}, as with too high a learning rate.{at}"
+    return f" {broken.course}, typical of too high a learning rate.{at}"
 
 
 def _recommendations(

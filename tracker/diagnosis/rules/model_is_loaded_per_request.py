@@ -217,7 +217,7 @@ def _by_memory(
                 code='with run.phase("load_model"):',
             ),
         ),
-        disproof="Time the loading of the model: if it loads once, this is wrong.",
+        disproof="Time the loading of the model: if it loads only once, this finding is wrong.",
         explains=("first-request-is-slow",),
         quality=min(1.0, 2 * INFERRED) if is_read else INFERRED,
         margin=1.0,

@@ -201,7 +201,7 @@ def _stolen(
     if not mean >= limit:
         return None
     return _Neighbor(
-        f"The host of this virtual machine takes away {mean:.0f} % of its CPU time.",
+        f"The hypervisor takes {mean:.0f} % of the CPU time of this virtual machine.",
         (
             Evidence(
                 "host_cpu_steal_percent",

@@ -207,7 +207,7 @@ def _cold_finding(
             ),
         ),
         disproof=(
-            "Start the run again at once: if its first epoch is as slow with the data in"
+            "Restart the run immediately: if its first epoch is as slow with the data in"
             " memory, something else is slow at the start."
         ),
         gain=expected_gain(

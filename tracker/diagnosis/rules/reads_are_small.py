@@ -218,7 +218,7 @@ def _finding(
         severity=waiting.severity(limits.critical_share),
         summary=(
             f"{reads.per_second:.0f} reads/s of {size(reads.bytes_each)} each"
-            f" make {size(reads.bytes_per_second)}/s{_of_best(reads)}. Steps wait"
+            f" add up to {size(reads.bytes_per_second)}/s{_of_best(reads)}. Steps wait"
             f" {percent(waiting.exposed_share)} of their time for data."
         ),
         evidence=_evidence(waiting, storage, reads, limits),

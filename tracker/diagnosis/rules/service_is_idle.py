@@ -68,9 +68,7 @@ def check(
     use = readings_of(gpus, "gpu_utilization_percent")[gpu]
     seconds = float(use.times[-1] - use.times[0]) / 1e6
     if seconds < limits.fewest_seconds:
-        return Abstention(
-            (f"readings over at least {duration(limits.fewest_seconds)}",)
-        )
+        return Abstention((f"samples over at least {duration(limits.fewest_seconds)}",))
     held = median_of(gpus, "gpu_job_memory_bytes", gpu)
     signal = "gpu_job_memory_bytes"
     if held is None:

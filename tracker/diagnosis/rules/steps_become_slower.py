@@ -376,7 +376,7 @@ def _finding(
             ),
         ),
         disproof=(
-            "Restart from the last checkpoint: if steps are as slow at once, the"
+            "Restart from the last checkpoint: if steps are just as slow right away, the"
             " work itself has grown."
         ),
         gain=expected_gain(

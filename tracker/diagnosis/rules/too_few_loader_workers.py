@@ -252,7 +252,7 @@ def _nobody_else_loads(
         ),
         recommendations=(
             Recommendation(
-                "Load in worker processes, if there are cores for them.",
+                "Load in worker processes if there are enough cores.",
                 current=count(0, "worker", "workers"),
                 suggested=f"at least {suggestion}",
                 code=loader_workers_line(framework, wanted),
@@ -260,7 +260,7 @@ def _nobody_else_loads(
         ),
         disproof=(
             f"Run with {suggestion}: if the waiting stays, something else is the limit,"
-            " such as storage, or a core for them."
+            " such as storage, or the number of cores."
         ),
         gain=gain,
         explains=("preprocessing-is-cpu-bound", "data-wait-dominates"),

@@ -219,7 +219,7 @@ def _communication(
     alone = world_size is not None and world_size <= 1
     return _Hang(
         "GPUs are stuck in a collective operation",
-        "the GPUs show utilization at low power, as if each waits for another",
+        "the GPUs show utilization at low power, as if waiting for each other",
         Recommendation(
             "Find the process that did not join the last collective: it failed, or"
             " took another branch. Set a timeout for collectives.",

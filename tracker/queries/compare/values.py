@@ -37,15 +37,15 @@ CREATOR_PATH = BESIDE % MADE_BY
 OWN_DIMENSIONS = {
     DURATION: "duration in seconds",
     BESIDE % "wall_time": "wall time in seconds",
-    STARTED: "start, in hours before the last",
+    STARTED: "start time, in hours before the latest run",
     PROJECT: "project",
-    BESIDE % "gpu": "GPU of the whole run, in percent",
-    BESIDE % "cpu": "CPU of the whole run, in percent",
+    BESIDE % "gpu": "GPU (run), in percent",
+    BESIDE % "cpu": "CPU (run), in percent",
     BESIDE % "gpu_idle": "GPU idle, in percent",
     BESIDE % "gpu_hours": "GPU hours",
     BESIDE % "energy": "energy in kWh",
     BESIDE % "finding": "main finding",
-    CREATOR_PATH: "made by",
+    CREATOR_PATH: "created by",
 }
 OF_FIELDS = {BESIDE % field: field for field in FIELDS}
 HOUR = 3_600

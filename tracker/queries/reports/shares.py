@@ -92,12 +92,14 @@ def _listed(
     if link.ended_at is not None:
         by = link.ended_by.username if link.ended_by else ""
         why_ended = (
-            f"revoked by {by}" if by else "ended with its target, or by a former member"
+            f"revoked by {by}"
+            if by
+            else "revoked by a former member, or its target was deleted"
         )
     elif link.expires_at is not None and link.expires_at <= now:
         why_ended = "expired"
     elif not has_maker:
-        why_ended = "its author may no longer share in this project"
+        why_ended = "its author can no longer share in this project"
     return ListedLink(
         id=link.id,
         prefix=link.prefix,

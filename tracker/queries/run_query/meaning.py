@@ -196,7 +196,7 @@ def _condition(
     elif operand.summary != "last" and not _is_number(value):
         raise refusal(token, f"{operand.summary}(…) is a number.")
     if isinstance(value, bool | str) and operator not in EQUALITY:
-        raise refusal(operator, "Texts, true and false compare with = and != only.")
+        raise refusal(operator, "Text, true and false support only = and !=.")
     return Comparison(operand, str(operator), value)
 
 
@@ -207,7 +207,7 @@ def likeness(operand: Operand, operator: Token, text: Token) -> Likeness:
         else operand.summary == "last"
     )
     if not has_text:
-        raise refusal(operator, "Only names and texts compare with ~.")
+        raise refusal(operator, "Only names and text support ~.")
     return Likeness(operand, read_text(text))
 
 

@@ -137,13 +137,15 @@ def _explained(error: UnexpectedInput, text: str) -> BadQuery:
 def _misplaced(error: UnexpectedToken, text: str) -> BadQuery:
     token, expected = error.token, error.expected
     if token.type == "$END" or token.start_pos is None:
-        return BadQuery(f"The query ends where {_expected(error)}.", len(text))
+        return BadQuery(
+            f"The query is incomplete: expected {_expected(error)}.", len(text)
+        )
     if token.type == "NAN" and "NUMBER" in expected and "EXISTS" not in expected:
         return refusal(token, NAN_IS_UNEQUAL)
     if "MINUS" in expected and (sign := _stuck_sign(token, text)):
         message = f"A {sign} between two values needs spaces around it: a {sign} b."
         return refusal(token, message)
-    return refusal(token, f"Here {_expected(error)}.")
+    return refusal(token, f"Expected {_expected(error)} here.")
 
 
 def _stuck_sign(token: Token, text: str) -> str:
@@ -157,8 +159,8 @@ def _stuck_sign(token: Token, text: str) -> str:
 def _expected(error: UnexpectedToken) -> str:
     known = [name for name in EXPECTATIONS if name in error.expected]
     if not known:
-        return "something else should be"
-    return f"{EXPECTATIONS[known[0]]} should be"
+        return "something else"
+    return EXPECTATIONS[known[0]]
 
 
 @v_args(inline=True)

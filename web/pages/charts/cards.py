@@ -137,7 +137,7 @@ def card_sections(
     joined = [key for key in arrangement.joined if key not in pinned]
     sections = [
         make.chosen(PINNED, gettext("Pinned"), arrangement.pinned, everything),
-        make.chosen(JOINED, gettext("Joined"), joined, everything),
+        make.chosen(JOINED, gettext("Combined"), joined, everything),
     ]
     room = MAX_PAGE_CHARTS // max(1, len(parts))
     for section in chart_sections(

@@ -354,7 +354,7 @@ def _main_window(
 
 def _window(finding: FindingView) -> TimeSpan:
     start, end = finding.window.start, finding.window.end
-    return TimeSpan(gettext("not judged"), start / MILLISECONDS, end / MILLISECONDS)
+    return TimeSpan(gettext("not analyzed"), start / MILLISECONDS, end / MILLISECONDS)
 
 
 def _number(row: AttributeRow) -> float | None:

@@ -94,8 +94,8 @@ def _title(row: AttributeRow) -> str:
     if row.kind != SERIES:
         return repr(row.value) if isinstance(row.value, float) else ""
     template = ngettext(
-        "last of %(count)s point; lowest %(lowest)s, highest %(highest)s, mean %(mean)s",
-        "last of %(count)s points; lowest %(lowest)s, highest %(highest)s, mean %(mean)s",
+        "last of %(count)s point; min %(lowest)s, max %(highest)s, mean %(mean)s",
+        "last of %(count)s points; min %(lowest)s, max %(highest)s, mean %(mean)s",
         row.count,
     )
     return template % {

@@ -41,15 +41,15 @@ AXES = {
     "time": gettext_lazy("Time"),
 }
 ALIGNMENTS = {
-    "run": gettext_lazy("Since the run began"),
-    "stage": gettext_lazy("Since the stage began"),
+    "run": gettext_lazy("Since run start"),
+    "stage": gettext_lazy("Since stage start"),
     "step": gettext_lazy("By step"),
 }
 SMOOTHERS = {
     EMA: gettext_lazy("Exponential"),
-    STEP_EMA: gettext_lazy("Exponential by step"),
+    STEP_EMA: gettext_lazy("Exponential, step-weighted"),
     GAUSSIAN: gettext_lazy("Gaussian"),
-    MEAN: gettext_lazy("Running mean"),
+    MEAN: gettext_lazy("Running average"),
 }
 VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
 

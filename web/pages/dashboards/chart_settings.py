@@ -18,9 +18,9 @@ from web.texts import gettext_lazy
 MAX_METRICS = 6
 AXES = (
     ("step", gettext_lazy("Step")),
-    ("relative", gettext_lazy("Time since the start")),
+    ("relative", gettext_lazy("Relative time")),
     ("time", gettext_lazy("Time")),
-    (OVER, gettext_lazy("Epoch, or another series")),
+    (OVER, gettext_lazy("Epoch or another series")),
 )
 WIDTHS = {"thin": 1.0, "normal": 1.6, "thick": 3.0}
 LINE_WIDTHS = (
@@ -35,10 +35,10 @@ DASHES = (
     ("dot", gettext_lazy("Dotted")),
 )
 POINTS = (
-    ("auto", gettext_lazy("With few points")),
+    ("auto", gettext_lazy("Automatic")),
     ("always", gettext_lazy("Always")),
     ("never", gettext_lazy("Never")),
-    ("only", gettext_lazy("Points without a line")),
+    ("only", gettext_lazy("Points only")),
 )
 AXIS_SECTION, LINE_SECTION = gettext_lazy("Axes"), gettext_lazy("Lines")
 
@@ -120,7 +120,8 @@ FIELDS = (
         gettext_lazy("Metrics"),
         "paths",
         hint=gettext_lazy(
-            "Paths of series, such as train/loss. Several are distinguished by dashes."
+            "Series paths, for example train/loss. Several metrics differ in line"
+            " style."
         ),
         is_required=True,
         instead="pattern",
@@ -130,47 +131,47 @@ FIELDS = (
         "pattern",
         gettext_lazy("Regular expression"),
         "line",
-        hint=gettext_lazy("Adds the first matching series: ^(train|val)/loss$"),
+        hint=gettext_lazy(
+            "Adds the first matching series, for example ^(train|val)/loss$"
+        ),
     ),
     Field(
         "group",
         gettext_lazy("Group runs by"),
         "path",
         hint=gettext_lazy(
-            "Draws the mean of each group with a band from lowest to highest: params/lr"
+            "Draws the mean of each group with a min–max band, for example by params/lr"
         ),
     ),
     Field(
         "axis",
-        gettext_lazy("Horizontal axis"),
+        gettext_lazy("X axis"),
         "choice",
         options=AXES,
         section=AXIS_SECTION,
     ),
     Field(
         "over",
-        gettext_lazy("Series on the horizontal axis"),
+        gettext_lazy("X axis series"),
         "path",
-        hint=gettext_lazy("Such as train/epoch, where that is chosen"),
+        hint=gettext_lazy("For example train/epoch, if the X axis is a series"),
         section=AXIS_SECTION,
         of_kind="float_series",
     ),
-    _end("x_low", gettext_lazy("Horizontal axis from")),
-    _end("x_high", gettext_lazy("Horizontal axis to")),
-    _end("y_low", gettext_lazy("Vertical axis from")),
-    _end("y_high", gettext_lazy("Vertical axis to")),
-    Field(
-        "log", gettext_lazy("Logarithmic vertical axis"), "check", section=AXIS_SECTION
-    ),
+    _end("x_low", gettext_lazy("X axis min")),
+    _end("x_high", gettext_lazy("X axis max")),
+    _end("y_low", gettext_lazy("Y axis min")),
+    _end("y_high", gettext_lazy("Y axis max")),
+    Field("log", gettext_lazy("Logarithmic Y axis"), "check", section=AXIS_SECTION),
     Field(
         "logx",
-        gettext_lazy("Logarithmic horizontal axis"),
+        gettext_lazy("Logarithmic X axis"),
         "check",
         section=AXIS_SECTION,
     ),
     Field(
         "clip",
-        gettext_lazy("Leave outliers out of the height"),
+        gettext_lazy("Ignore outliers in chart scaling"),
         "check",
         section=AXIS_SECTION,
     ),
@@ -186,7 +187,7 @@ FIELDS = (
     ),
     Field(
         "smoother",
-        gettext_lazy("Kind of smoothing"),
+        gettext_lazy("Smoothing method"),
         "choice",
         options=tuple(SMOOTHERS.items()),
         section=LINE_SECTION,

@@ -103,8 +103,8 @@ def _run_set_label(actor: Actor, project: Any, board: Board) -> str:
     if board.run_set.view is not None:
         view = shared_view(project, board.run_set.view)
         if view is None:
-            return gettext("a view that is gone")
-        template = gettext("the first %(count)s runs of the view “%(view)s”")
+            return gettext("a deleted view")
+        template = gettext("the first %(count)s runs of view “%(view)s”")
         return template % {"count": board.run_set.first, "view": view.name}
     return run_set_text(board.run_set)
 
@@ -117,9 +117,9 @@ def run_set_text(run_set: RunSet) -> str:
     is_newest = run_set.order == "-started"
     if run_set.query:
         text = (
-            gettext("the newest %(count)s runs where %(query)s")
+            gettext("the newest %(count)s runs matching %(query)s")
             if is_newest
-            else gettext("the first %(count)s runs where %(query)s")
+            else gettext("the first %(count)s runs matching %(query)s")
         )
     else:
         text = (
@@ -129,7 +129,7 @@ def run_set_text(run_set: RunSet) -> str:
         )
     text %= {"count": run_set.first, "query": run_set.query}
     if run_set.projects:
-        each = gettext("%(runs)s of each of %(projects)s")
+        each = gettext("%(runs)s from each of %(projects)s")
         return each % {"runs": text, "projects": ", ".join(run_set.projects)}
     return text
 

@@ -24,8 +24,8 @@ LOWER_IS_BETTER = ("loss", "error", "perplexity", "seconds", "latency")
 WELCOME = gettext_lazy("""\
 ### What this shows
 
-Charts, values and columns here are about **the ten newest runs**. Choose others at the
-top of the page, or for each widget by itself.
+This dashboard shows **the ten newest runs**. Choose other runs at the top of the page,
+or in the settings of a widget.
 """)
 
 

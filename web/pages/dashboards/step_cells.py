@@ -62,7 +62,7 @@ def step_body(scene: Scene, path: str) -> Body:
     seen = seen_by(scene.actor)
     media = media_at(runs, path, math.inf if scene.at is None else scene.at, seen)
     if not any(media):
-        message = gettext("No run has media, texts or histograms at “%(path)s”.")
+        message = gettext("No media, text or histograms at “%(path)s”.")
         return Body(problem=message % {"path": path})
     cells = cells_of(shown, media)
     steps = media_steps(runs, path, seen)
@@ -78,9 +78,9 @@ def step_body(scene: Scene, path: str) -> Body:
     }
     notes = []
     if len(shown) < len(having):
-        message = gettext("The first %(count)s of %(all)s runs are shown.")
+        message = gettext("Showing the first %(count)s of %(all)s runs.")
         notes.append(message % {"count": len(shown), "all": len(having)})
     if empty := len(scene.runs) - len(having):
-        message = gettext("%(count)s of %(all)s runs have nothing at this path.")
+        message = gettext("%(count)s of %(all)s runs have no data at this path.")
         notes.append(message % {"count": empty, "all": len(scene.runs)})
     return Body("widgets/step_cells.html", context, notes=notes)

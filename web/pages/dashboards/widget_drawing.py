@@ -34,11 +34,11 @@ from web.widgets import KINDS
 LIVE_LOOK_SECONDS, LOOK_SECONDS = 60, 300
 BODY, FIGURE = "body", "figure"
 UNKNOWN_KIND = gettext_lazy(
-    "This kind of widget is not known to this version of Seamark."
+    "This version of Seamark does not support this widget type."
 )
 VIEW_IS_GONE = gettext_lazy(
-    "The view that selects these runs is deleted, or no longer shared."
-    " Choose another, or a query."
+    "The view that selects these runs was deleted or is no longer shared. Select"
+    " another view or use a query."
 )
 Address = Callable[[str, str], str]
 
@@ -217,7 +217,7 @@ def _body(scene: Scene) -> Body:
         settings = _settings(kind, scene.widget)
     except InvalidInput as error:
         why = {"why": str(error)}
-        return Body(problem=gettext("Its settings cannot be read: %(why)s") % why)
+        return Body(problem=gettext("Invalid widget settings: %(why)s") % why)
     if kind.has_runs and not scene.runs:
         return Body(problem=_why_no_runs(scene))
     return kind.body(scene, settings)
@@ -228,10 +228,10 @@ def _why_not_found(scene: Scene) -> str:
     if not (shown.problem or shown.is_view_gone):
         return ""
     if scene.is_shared:
-        return gettext("The runs cannot be found")
+        return gettext("Runs could not be loaded")
     if shown.is_view_gone:
         return str(VIEW_IS_GONE)
-    return gettext("The runs cannot be found: %(why)s") % {"why": shown.problem}
+    return gettext("Runs could not be loaded: %(why)s") % {"why": shown.problem}
 
 
 def _settings(kind: Kind, widget: Widget) -> Any:
@@ -240,20 +240,20 @@ def _settings(kind: Kind, widget: Widget) -> Any:
 
 def _why_no_runs(scene: Scene) -> str:
     if scene.is_shared:
-        return gettext("There are no runs to show.")
+        return gettext("No runs to show.")
     if scene.run_set.runs is not None:
         return gettext(
-            "The runs that were here are in the trash or deleted, or you may not see them."
+            "The selected runs are in the trash or deleted, or you cannot access them."
         )
     if scene.shown.gone:
         return _projects_gone(scene.shown.gone)
     if scene.shown.view:
         view = {"view": scene.shown.view}
-        return gettext("The view “%(view)s” has no runs now.") % view
+        return gettext("No runs match the view “%(view)s”.") % view
     if scene.run_set.query:
         query = {"query": scene.run_set.query}
-        return gettext("No run matches: %(query)s") % query
-    return gettext("The project has no runs yet.")
+        return gettext("No runs match %(query)s") % query
+    return gettext("This project has no runs yet.")
 
 
 def _run_notes(scene: Scene) -> list[str]:
@@ -263,8 +263,8 @@ def _run_notes(scene: Scene) -> list[str]:
     notes = [_projects_gone(shown.gone)] if shown.gone else []
     if shown.missing_count:
         template = ngettext(
-            "%(count)s run is in the trash or deleted, or you may not see it.",
-            "%(count)s runs are in the trash or deleted, or you may not see them.",
+            "%(count)s run is in the trash or deleted, or you cannot access it.",
+            "%(count)s runs are in the trash or deleted, or you cannot access them.",
             shown.missing_count,
         )
         notes.append(template % {"count": shown.missing_count})
@@ -273,8 +273,8 @@ def _run_notes(scene: Scene) -> list[str]:
 
 def _projects_gone(slugs: Sequence[str]) -> str:
     template = ngettext(
-        "There is no project “%(names)s” in this workspace, or you may not see it.",
-        "There are no projects “%(names)s” in this workspace, or you may not see them.",
+        "The project “%(names)s” does not exist in this workspace, or you cannot access it.",
+        "The projects “%(names)s” do not exist in this workspace, or you cannot access them.",
         len(slugs),
     )
     return template % {"names": "”, “".join(slugs)}

@@ -173,9 +173,9 @@ def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:
     """Return the settings as they are stored; raise InvalidInput if they are wrong."""
     for each in kind.fields:
         if each.is_required and not (plain.get(each.name) or plain.get(each.instead)):
-            raise InvalidInput(each.label, "must be given")
+            raise InvalidInput(each.label, "must not be empty")
         if each.is_list and len(plain.get(each.name, ())) > each.most:
-            raise InvalidInput(each.label, f"may be at most {each.most}")
+            raise InvalidInput(each.label, f"can have at most {each.most} entries")
         if each.input == "number" and each.name in plain:
             _check_number(each, plain[each.name])
     given = {name: value for name, value in plain.items() if value != ""}

@@ -111,7 +111,7 @@ def runs(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
     try:
         chosen = read_run_set(request.actor, request.POST, found.project)
         if chosen is None:
-            raise InvalidInput("runs", "must be chosen")
+            raise InvalidInput("runs", "must not be empty")
         set_run_set(found, chosen, **_by(request))
     except Refused as refusal:
         return _refused(request, found, refusal, IN_DIALOG)

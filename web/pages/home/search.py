@@ -31,7 +31,7 @@ PAGES = {
     "alerts": gettext_lazy("Alerts"),
     "trash": gettext_lazy("Trash"),
     "project-settings": gettext_lazy("Settings"),
-    "rule-settings": gettext_lazy("Limits of rules"),
+    "rule-settings": gettext_lazy("Rule limits"),
 }
 ACCOUNT = {"projects": gettext_lazy("All projects"), "keys": gettext_lazy("API keys")}
 

@@ -137,7 +137,7 @@ def _with_run(form: LadderForm, name: str, project: Any) -> LadderForm:
     run_id = as_id(name) or run_named(project.id, name)
     added = rows_of(project, [(run_id, "")]) if run_id else ()
     if not added:
-        return form.refused(gettext("There is no such run, or you may not see it."))
+        return form.refused(gettext("Run not found, or you cannot access it."))
     if added[0].run_id in {row.run_id for row in form.rows}:
-        return form.refused(gettext("The run is already on the ladder."))
+        return form.refused(gettext("This run is already on the ladder."))
     return replace(form, rows=(*form.rows, *added))

@@ -146,7 +146,7 @@ def note(request: PageRequest, ladder_id: UUID, run_id: UUID) -> HttpResponse:
     """Save the note of a step."""
     found = editable_ladder(request.actor, ladder_id)
     set_note(found, run_id, request.POST.get("note", ""))
-    tell(request, gettext("The note is kept."))
+    tell(request, gettext("Note saved."))
     query = request.GET.urlencode()
     address = reverse("ladder", args=[ladder_id]) + (f"?{query}" if query else "")
     return HttpResponseRedirect(f"{address}#rung-{run_id}")
@@ -179,7 +179,7 @@ def edit(request: PageRequest, ladder_id: UUID) -> HttpResponse:
             found.refresh_from_db()
             form = form.refused(str(refusal))
         else:
-            tell(request, gettext("The ladder is saved."))
+            tell(request, gettext("Ladder saved."))
             return HttpResponseRedirect(reverse("ladder", args=[found.id]))
     return _form_page(request, found.project, form, ladder=found)
 
@@ -204,7 +204,7 @@ def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         except (InvalidInput, NotFound) as refusal:
             form = form.refused(str(refusal))
         else:
-            tell(request, gettext("The ladder is made."))
+            tell(request, gettext("Ladder created."))
             return HttpResponseRedirect(reverse("ladder", args=[made.id]))
     return _form_page(request, found, form)
 

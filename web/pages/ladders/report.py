@@ -17,20 +17,20 @@ MILLISECONDS = 1_000
 WHOLE = 100.0
 # The speedup of a ladder, in total and per step.
 FASTER = gettext_noop(
-    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
-    " of %(baseline)s in the same time."
+    "After %(changes)s, “%(last)s” has %(times)s times the steady throughput of"
+    " %(baseline)s."
 )
 FASTER_BY_MOST = gettext_noop(
-    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
-    " of %(baseline)s in the same time; most of it came from %(rungs)s."
+    "After %(changes)s, “%(last)s” has %(times)s times the steady throughput of"
+    " %(baseline)s. Most of the gain came from %(rungs)s."
 )
 FASTER_BY_LARGEST = gettext_noop(
-    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
-    " of %(baseline)s in the same time; the largest part came from %(rungs)s."
+    "After %(changes)s, “%(last)s” has %(times)s times the steady throughput of"
+    " %(baseline)s. The largest gain came from %(rungs)s."
 )
 FASTER_BY_RIVALS = gettext_noop(
-    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
-    " of %(baseline)s in the same time; the largest parts came from %(rungs)s."
+    "After %(changes)s, “%(last)s” has %(times)s times the steady throughput of"
+    " %(baseline)s. The largest gains came from %(rungs)s."
 )
 
 
@@ -102,7 +102,7 @@ def sentence_of(ladder: LadderView) -> str:
     """Return the result of the whole ladder as a sentence."""
     climb, count = ladder.climb, len(ladder.rungs) - 1
     if climb is None:
-        return gettext("Nothing can be compared with the baseline yet.")
+        return gettext("No run can be compared with the baseline yet.")
     changes = ngettext("one change", "%(count)s changes", count) % {"count": count}
     change = climb.change
     baseline = gettext("the baseline")

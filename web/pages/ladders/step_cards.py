@@ -31,24 +31,27 @@ ICONS = {
     Verdict.SAME: "equal",
 }
 UNJUDGED = "unjudged"
-ROUGH = gettext_lazy("few steps, so roughly")
-MODERATE = gettext_lazy("a moderate change")
+ROUGH = gettext_lazy("rough estimate, few steps")
+MODERATE = gettext_lazy("moderate change")
 FIXED = {
-    True: gettext_lazy("It is gone, and this is %(outcome)s."),
-    None: gettext_lazy("It cannot be judged here, and this is %(outcome)s."),
+    True: gettext_lazy("Fixed. The speedup is %(outcome)s."),
+    None: gettext_lazy(
+        "Not enough data to confirm the fix. The speedup is %(outcome)s."
+    ),
 }
 # Whether something other than the finding's cause was changed.
 FIXED_TOO = {
     True: gettext_lazy(
-        "It is gone, and this is %(outcome)s; something else changed, too."
+        "Fixed. The speedup is %(outcome)s, so something else changed, too."
     ),
     None: gettext_lazy(
-        "It cannot be judged here, and this is %(outcome)s; something else changed, too."
+        "Not enough data to confirm the fix. The speedup is %(outcome)s, so something"
+        " else changed, too."
     ),
 }
 UNTRIED = gettext_lazy(
-    "It is still there: something else brought this, or a part of the fix, so the"
-    " promise was not put to the test."
+    "Still present, so the prediction was not tested: another change or a partial fix"
+    " caused the difference."
 )
 # Below this share of the steps' speedup, the page notes a lagging stage.
 SHOWN_BY_STAGE = 0.5
@@ -199,7 +202,7 @@ class RungCard:
         of_a_second = ledger.money / ledger.seconds * self.rung.gpu_count
         amount = MILLION * of_a_second / step.examples_per_second
         cost = {"cost": money(amount, ledger.currency)}
-        return gettext("%(cost)s for a million examples") % cost
+        return gettext("%(cost)s per million examples") % cost
 
     @property
     def against_previous(self) -> ShownVerdict:
@@ -231,7 +234,7 @@ class RungCard:
         promise = self.rung.predicted
         if promise is None:
             return ""
-        return gettext("likely %(likely)s, at most %(bound)s") % {
+        return gettext("expected %(likely)s, at most %(bound)s") % {
             "likely": factor(promise.likely),
             "bound": factor(promise.bound),
         }
@@ -267,14 +270,14 @@ class RungCard:
         took = {"before": duration(before), "after": duration(after)}
         if self.rung.stage_grown is None:
             template = gettext(
-                "The stage took %(before)s before and %(after)s now:"
-                " the time gained in steps was lost elsewhere."
+                "Stage duration: %(before)s before, %(after)s now. The time saved in"
+                " steps was lost elsewhere."
             )
             return template % took
         use, seconds = self.rung.stage_grown
         template = gettext(
-            "The stage took %(before)s before and %(after)s now:"
-            " %(use)s took %(longer)s longer."
+            "Stage duration: %(before)s before, %(after)s now; %(use)s took %(longer)s"
+            " longer."
         )
         return template % {**took, "use": LABELS[use], "longer": duration(seconds)}
 
@@ -360,6 +363,6 @@ def _quality(row: AttributeRow | None) -> str:
 def _shown(change: ValueChange, prefix: str) -> ShownChange:
     return ShownChange(
         change.path.removeprefix(prefix),
-        gettext("absent") if change.before is None else value_text(change.before),
-        gettext("absent") if change.after is None else value_text(change.after),
+        gettext("not set") if change.before is None else value_text(change.before),
+        gettext("not set") if change.after is None else value_text(change.after),
     )

@@ -81,8 +81,8 @@ def _left(left: LeftGain | None) -> str:
     if left is None:
         return ""
     if left.titles:
-        return gettext("likely %(share)s") % {"share": percent(100 * left.share)}
-    return gettext("unknown") if left.without_gain else gettext("nothing found")
+        return gettext("expected %(share)s") % {"share": percent(100 * left.share)}
+    return gettext("unknown") if left.without_gain else gettext("no findings")
 
 
 def _quoted(labels: Iterable[str]) -> str:
@@ -96,12 +96,12 @@ def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
         return ""
     if unforeseen:
         return gettext(
-            "The last step's findings predict less than 5 %% together. That is no"
-            " limit: no finding predicted the speedup of %(rungs)s."
+            "The last step's findings predict less than 5 %% in total. More may be"
+            " possible: no finding predicted the speedup of %(rungs)s."
         ) % {"rungs": quoted(unforeseen)}
     advice = gettext(
-        "The last step's findings predict less than 5 % together: fixing them is hardly"
-        " worth the work."
+        "The last step's findings predict less than 5 % in total: fixing them is"
+        " hardly worth the effort."
     )
     if not left.unanswered:
         return advice
@@ -123,7 +123,7 @@ def _shortened(before: float | None, after: float | None) -> tuple[str, str, str
         elif ratio <= 1 - MODERATE_CHANGE:
             change = gettext("%(factor)s longer") % {"factor": factor(1 / ratio)}
         else:
-            change = gettext("about as long")
+            change = gettext("about the same")
     return duration(before), duration(after), change
 
 

@@ -13,14 +13,14 @@ from tracker.errors import InvalidInput
 from web.texts import gettext_lazy
 
 SCOPES = {
-    Scope.LOG: (gettext_lazy("Log"), gettext_lazy("Send runs. Cannot read.")),
+    Scope.LOG: (gettext_lazy("Log"), gettext_lazy("Log runs. No read access.")),
     Scope.READ: (
         gettext_lazy("Read"),
         gettext_lazy("View everything the owner can see."),
     ),
     Scope.MANAGE: (
         gettext_lazy("Manage"),
-        gettext_lazy("Send, view and change everything the owner can change."),
+        gettext_lazy("Log, view and change everything the owner can."),
     ),
 }
 LIFETIME_DAYS = {

@@ -51,7 +51,7 @@ def project_members_page(
         return _page(request, found, error=error)
     except InvalidInput as error:
         return _page(request, found, error=error)
-    return _done(request, found, gettext("%(name)s was added."), member)
+    return _done(request, found, gettext("%(name)s added."), member)
 
 
 @require_POST

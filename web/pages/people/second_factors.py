@@ -108,7 +108,7 @@ remove_passkey = form_methods(
         extra_context={
             **SECURITY,
             "question": gettext_lazy("Remove this passkey?"),
-            "consequence": gettext_lazy("It no longer signs you in."),
+            "consequence": gettext_lazy("You can no longer sign in with it."),
             "button": gettext_lazy("Remove passkey"),
         },
     )
@@ -121,7 +121,7 @@ replace_codes = form_methods(
         extra_context={
             **SECURITY,
             "question": gettext_lazy("Replace the recovery codes?"),
-            "consequence": gettext_lazy("The codes you have now stop working."),
+            "consequence": gettext_lazy("Your current codes stop working."),
             "button": gettext_lazy("Replace codes"),
         },
     )

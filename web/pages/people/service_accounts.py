@@ -74,7 +74,7 @@ def account(request: PageRequest, workspace: str, account_id: int) -> HttpRespon
 def delete(request: PageRequest, workspace: str, account_id: int) -> HttpResponse:
     member = service_account(request.actor, workspace, account_id)
     delete_service_account(member, audit_context(request))
-    text = gettext("%(name)s is deleted and its API keys are revoked. Its runs stay.")
+    text = gettext("%(name)s deleted and its API keys revoked. Its runs remain.")
     tell(request, text % {"name": quoted(member.user.display_name)})
     return redirect("workspace-keys", workspace)
 

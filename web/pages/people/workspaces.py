@@ -99,7 +99,7 @@ def delete(request: PageRequest, workspace: str) -> HttpResponse:
         delete_workspace(found, audit_context(request))
     except InvalidInput as error:
         return _page(request, found, error=error)
-    text = gettext("The workspace %(name)s is deleted.")
+    text = gettext("Workspace %(name)s deleted.")
     tell(request, text % {"name": quoted(found.name)})
     return redirect("projects")
 

@@ -50,7 +50,7 @@ def alerts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     except InvalidInput as error:
         typed = {"kind": kind, "address": address, "severity": severity}
         return _page(request, found, error=str(error), typed=typed)
-    tell(request, gettext("Alerts will be sent there from now on."))
+    tell(request, gettext("Alert channel added."))
     return _back(workspace, project)
 
 
@@ -64,9 +64,9 @@ def try_channel(
     try:
         channels.try_channel(found, channel_id)
     except NotDelivered as error:
-        why = gettext("The trial did not arrive. %(why)s") % {"why": error}
+        why = gettext("Test message not delivered. %(why)s") % {"why": error}
         return _page(request, found, error=why)
-    tell(request, gettext("The trial has arrived."))
+    tell(request, gettext("Test message delivered."))
     return _back(workspace, project)
 
 
@@ -77,7 +77,7 @@ def send_again(
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     channels.send_again(found, channel_id)
-    tell(request, gettext("Failed deliveries will be sent again."))
+    tell(request, gettext("Retrying failed deliveries."))
     return _back(workspace, project)
 
 
@@ -88,7 +88,7 @@ def remove_channel(
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     channels.remove_channel(found, channel_id, audit_context(request))
-    tell(request, gettext("Nothing is sent there any more."))
+    tell(request, gettext("Alert channel removed."))
     return _back(workspace, project)
 
 

@@ -29,7 +29,7 @@ WORDS = {
 def delete_with_way_back(request: PageRequest, kind: str, item: Any) -> None:
     """Move a thing to the trash, and offer to undo that on the next page."""
     delete_made(item, user_id=request.actor.user_id)
-    template = gettext("%(name)s is in the trash; runs stay where they are.")
+    template = gettext("%(name)s moved to the trash. Runs are not affected.")
     undo = reverse("deleted-restore", args=[kind, item.id])
     tell(request, template % {"name": quoted(item.name)}, undo=undo)
 
@@ -41,9 +41,9 @@ def restore(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
     before = item.name
     restore_made(item)
     template = (
-        gettext("%(name)s is back from the trash.")
+        gettext("%(name)s restored.")
         if item.name == before
-        else gettext("It is back as %(name)s, as its name was taken meanwhile.")
+        else gettext("Restored as %(name)s because the old name is taken.")
     )
     tell(request, template % {"name": quoted(item.name)})
     return HttpResponseRedirect(_address(kind, item))
@@ -56,7 +56,7 @@ def delete(request: PageRequest, kind: str, thing_id: UUID) -> HttpResponse:
     item = purgeable_item(request.actor, kind, thing_id)
     name, project = item.name, item.project
     delete_made_for_good(item)
-    template = gettext("%(name)s is deleted for good.")
+    template = gettext("%(name)s permanently deleted.")
     tell(request, template % {"name": quoted(name)})
     return HttpResponseRedirect(
         reverse("trash", args=[project.workspace.slug, project.slug])

@@ -14,7 +14,7 @@ CONDITIONS = {
     "below": gettext_lazy("is below"),
     "mean-above": gettext_lazy("mean is above"),
     "mean-below": gettext_lazy("mean is below"),
-    "no-point": gettext_lazy("has no new point"),
+    "no-point": gettext_lazy("has no new points"),
 }
 UNITS = {"steps": gettext_lazy("steps"), "minutes": gettext_lazy("minutes")}
 
@@ -38,7 +38,7 @@ def condition_text(rule: Described) -> str:
         "below": gettext("is below %(limit)s"),
         "mean-above": gettext("mean is above %(limit)s over %(duration)s"),
         "mean-below": gettext("mean is below %(limit)s over %(duration)s"),
-        "no-point": gettext("has no new point for %(duration)s"),
+        "no-point": gettext("has no new points for %(duration)s"),
     }[rule.condition]
     number = f"{rule.duration:,.10g}"
     duration = (

@@ -69,7 +69,7 @@ def archive(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     archive_project(
         managed_project(request.actor, workspace, project), audit_context(request)
     )
-    tell(request, gettext("The project is archived. Its runs stay readable."))
+    tell(request, gettext("Project archived. Its runs remain readable."))
     return redirect("project-settings", workspace, project)
 
 
@@ -79,7 +79,7 @@ def restore(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     restore_project(
         managed_project(request.actor, workspace, project), audit_context(request)
     )
-    tell(request, gettext("The project is restored."))
+    tell(request, gettext("Project restored."))
     return redirect("project-settings", workspace, project)
 
 
@@ -92,7 +92,7 @@ def delete(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         return settings_page(request, found, error=error)
     name = found.name
     delete_project(found, audit_context(request))
-    text = gettext("%(name)s is being deleted with all its runs.")
+    text = gettext("Deleting %(name)s and all its runs.")
     tell(request, text % {"name": quoted(name)})
     return redirect("projects")
 

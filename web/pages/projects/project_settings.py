@@ -78,8 +78,8 @@ def _outlived(project: Any) -> str:
     if not count:
         return ""
     template = ngettext(
-        "%(count)s run has been silent for longer and will soon be in the trash.",
-        "%(count)s runs have been silent for longer and will soon be in the trash.",
+        "%(count)s run is older than that and will be moved to the trash.",
+        "%(count)s runs are older than that and will be moved to the trash.",
         count,
     )
     return template % {"count": number(count)}

@@ -80,7 +80,7 @@ def empty(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     empty_trash(found, audit_context(request))
     empty_made(found, request.actor)
-    tell(request, gettext("The trash is being emptied."))
+    tell(request, gettext("Emptying the trash."))
     return HttpResponseRedirect(reverse("trash", args=[workspace, project]))
 
 
@@ -93,7 +93,7 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
     undo = reverse("run-restore", args=[run.id])
     tell(
         request,
-        gettext("%(run)s is in the trash.") % {"run": quoted(run.name)},
+        gettext("%(run)s moved to the trash.") % {"run": quoted(run.name)},
         undo=undo,
     )
     project = run.project
@@ -107,9 +107,7 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
 def put_back(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = trashed_run(request.actor, run_id)
     restore(run)
-    tell(
-        request, gettext("%(run)s is back from the trash.") % {"run": quoted(run.name)}
-    )
+    tell(request, gettext("%(run)s restored.") % {"run": quoted(run.name)})
     return HttpResponseRedirect(reverse("run", args=[run.id]))
 
 
@@ -121,7 +119,7 @@ def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
     delete_for_good(run, audit_context(request))
     tell(
         request,
-        gettext("%(run)s is being deleted for good.") % {"run": quoted(run.name)},
+        gettext("Permanently deleting %(run)s.") % {"run": quoted(run.name)},
     )
     return HttpResponseRedirect(
         reverse("trash", args=[project.workspace.slug, project.slug])
@@ -135,7 +133,7 @@ def pin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     undo = reverse("run-unpin", args=[run_id])
     tell(
         request,
-        gettext("Pinned: it is kept, however long the project keeps runs."),
+        gettext("Run pinned. The project's retention does not apply to it."),
         undo=undo,
     )
     return HttpResponseRedirect(reverse("run", args=[run_id]))
@@ -146,5 +144,9 @@ def pin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
 def unpin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     unpin(editable_run(request.actor, run_id))
     undo = reverse("run-pin", args=[run_id])
-    tell(request, gettext("Unpinned: retention may take it again."), undo=undo)
+    tell(
+        request,
+        gettext("Run unpinned. The project's retention applies to it again."),
+        undo=undo,
+    )
     return HttpResponseRedirect(reverse("run", args=[run_id]))

@@ -55,7 +55,7 @@ def read_block(text: str, kinds: Mapping[str, Kind]) -> Block:
     known_names = {field.name for field in kind.fields} | {*OF_WIDGET, *OF_RUNS}
     strange = [each for each in fields if each not in known_names]
     if strange:
-        raise InvalidInput(f"“{strange[0]}”", f"is nothing that a {name} knows")
+        raise InvalidInput(f"“{strange[0]}”", f"is not a setting of a {name} widget")
 
     plain = {
         field.name: fields[field.name] if field.is_list else _value(fields, field)

@@ -100,7 +100,7 @@ def delete(request: PageRequest, report_id: UUID, comment_id: int) -> HttpRespon
     delete_comment(comment, user_id=request.actor.user_id)
     undo = reverse("comment-restore", args=[discussed.report.id, comment_id])
     undo = f"{undo}?version={discussed.version}"
-    message = gettext("The comment is deleted.")
+    message = gettext("Comment deleted.")
     if not request.htmx:
         tell(request, message, undo=undo)
     response = _changed(request, discussed, region, "comments")

@@ -20,7 +20,7 @@ from web.pages.reports.own_pictures import outside_of
 from web.texts import gettext_lazy
 from web.widgets import KINDS
 
-ASK_WRITER = gettext_lazy("Its author sees the reason.")
+ASK_WRITER = gettext_lazy("The report's author can see why.")
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _Drawing:
         self.count += 1
         context: dict[str, Any] = {"edit_url": self.edit_url, "key": key_of(text)}
         if self.count > MAX_WIDGETS:
-            template = gettext("A report may have %(count)s widgets at most.")
+            template = gettext("A report can have at most %(count)s widgets.")
             context["problem"] = template % {"count": MAX_WIDGETS}
             return render_to_string("reports/_widget.html", context)
         try:

@@ -92,7 +92,7 @@ def _gpus(overview: RunOverview) -> str:
     }
     count = max(_counts(overview), default=0)
     if not names:
-        return gettext("%(count)s of unknown kind") % {"count": count} if count else ""
+        return gettext("%(count)s of unknown type") % {"count": count} if count else ""
     kinds = ", ".join(sorted(names))
     return f"{count} × {kinds}" if count > 1 else kinds
 

@@ -23,7 +23,7 @@ def dismiss_finding(
     run = editable_run(request.actor, run_id)
     dismiss(run, finding_id, request.actor, request.POST.get("reason", ""))
     undo = reverse("finding-bring-back", args=[run_id, finding_id])
-    tell(request, gettext("The finding is dismissed."), undo=undo)
+    tell(request, gettext("Finding dismissed."), undo=undo)
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 
@@ -33,5 +33,5 @@ def bring_finding_back(
     request: PageRequest, run_id: UUID, finding_id: int
 ) -> HttpResponse:
     bring_back(editable_run(request.actor, run_id), finding_id)
-    tell(request, gettext("The finding is back."))
+    tell(request, gettext("Finding restored."))
     return HttpResponseRedirect(reverse("run", args=[run_id]))

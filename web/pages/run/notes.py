@@ -27,7 +27,7 @@ def describe_run(request: PageRequest, run_id: UUID) -> HttpResponse:
         try:
             rename_run(run, request.POST["name"])
         except InvalidInput as error:
-            tell(request, gettext("Not renamed: %(why)s") % {"why": error})
+            tell(request, gettext("Rename failed: %(why)s") % {"why": error})
     describe(
         run,
         request.POST.get("description"),

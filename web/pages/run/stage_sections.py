@@ -262,15 +262,15 @@ def why_cleared(finding: FindingView, found: StageDiagnosis) -> str:
     needs_by_rule = {rule.name: rule.needs for rule in found.unanswered}
     if finding.rule in needs_by_rule:
         needs = {"needs": needs_by_rule[finding.rule]}
-        return gettext("It could not be judged again: that needs %(needs)s.") % needs
+        return gettext("Not checked again: the rule needs %(needs)s.") % needs
     if finding.rule in {rule.name for rule in found.healthy}:
         # The last time, the whole stage is judged, and not its newest part.
         if found.is_final:
-            return gettext("It is not the case over the whole stage.")
-        return gettext("It is not the case in the newest part.")
+            return gettext("Not found in the final check of the whole stage.")
+        return gettext("Not found in the latest check.")
     if finding.rule in {each.rule for each in every_finding(found.findings)}:
-        return gettext("It is the case elsewhere in the stage, and not here.")
-    return gettext("The rule has not answered since.")
+        return gettext("Now found elsewhere in the stage, no longer here.")
+    return gettext("The rule has returned no result since.")
 
 
 def together(findings: Sequence[FindingView]) -> list[FindingView]:

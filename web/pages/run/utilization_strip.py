@@ -44,8 +44,7 @@ def shown_strip(name: str, values: Sequence[float | None]) -> ShownStrip | None:
         start += length
     mean = sum(known) / len(known)
     note = gettext(
-        "%(name)s from the stage's beginning to its end: mean %(mean)s,"
-        " lowest %(lowest)s, highest %(highest)s"
+        "%(name)s over the stage: mean %(mean)s, min %(lowest)s, max %(highest)s"
     ) % {
         "name": name,
         "mean": percent(mean),

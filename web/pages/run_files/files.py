@@ -190,7 +190,7 @@ def figure_answer(row: FileRow) -> HttpResponse:
     """Return a stored Plotly figure as JSON, or the reason why there is none."""
     if row.size > FIGURE_BYTES:
         return JsonResponse(
-            {"note": gettext("The figure is too large; download the file.")}
+            {"note": gettext("The figure is too large to display. Download the file.")}
         )
     drawn, note = figure(downloads.beginning(row, FIGURE_BYTES))
     return JsonResponse({"figure": drawn or None, "note": note})

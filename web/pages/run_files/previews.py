@@ -111,15 +111,15 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     try:
         found = without_links(json.loads(content, parse_constant=lambda _: None))
     except (ValueError, RecursionError):
-        return {}, gettext("This is not valid JSON.")
+        return {}, gettext("The file is not valid JSON.")
     if not isinstance(found, dict) or not isinstance(found.get("data"), list):
-        return {}, gettext("This is not a figure of Plotly.")
+        return {}, gettext("The file is not a Plotly figure.")
     traces = [trace for trace in found["data"] if isinstance(trace, dict)]
     foreign = {str(trace.get("type", "scatter"))[:40] for trace in traces} - TRACES
     if foreign:
         kinds = ", ".join(sorted(foreign))
         message = gettext(
-            "Pages cannot draw traces of the kind %(kinds)s; save the figure as HTML."
+            "Unsupported trace type: %(kinds)s. Log the figure as HTML instead."
         )
         return {}, message % {"kinds": kinds}
     given = found.get("layout")
@@ -129,7 +129,7 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     layout["height"] = _height(layout.get("height"))
     layout["autosize"] = True
     is_part = len(traces) > MAX_TRACES
-    message = gettext("Only the first %(count)s traces are drawn.")
+    message = gettext("Showing the first %(count)s traces.")
     note = message % {"count": MAX_TRACES} if is_part else ""
     return {"data": traces[:MAX_TRACES], "layout": layout}, note
 

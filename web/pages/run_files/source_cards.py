@@ -15,8 +15,8 @@ Value = float | int | bool | str | datetime | list[str]
 Values = Mapping[str, Value]
 
 OFF = gettext_lazy(
-    "Nothing was captured: this part was turned off, the agent is an older one, or "
-    "the process ended before it could look."
+    "Not captured: capture was turned off, the SDK is too old, or the process ended"
+    " too early."
 )
 MACHINE = (
     ("host", gettext_lazy("host")),

@@ -88,7 +88,7 @@ def _code(values: Values) -> dict[str, str]:
     shown = {
         "commit": gettext("commit"),
         "branch": gettext("branch"),
-        "is_dirty": gettext("changed since"),
+        "is_dirty": gettext("uncommitted changes"),
     }
     found = {
         label: plain_value(values[name])
@@ -99,14 +99,14 @@ def _code(values: Values) -> dict[str, str]:
     if isinstance(diff, str) and diff:
         count = len(diff.splitlines())
         template = ngettext("%(count)s line of diff", "%(count)s lines of diff", count)
-        found[gettext("changes since the commit")] = template % {"count": f"{count:,}"}
+        found[gettext("uncommitted diff")] = template % {"count": f"{count:,}"}
     return found
 
 
 def _arguments(values: Values) -> dict[str, str]:
     command = values.get("arguments")
     rows = arguments_of(command) if isinstance(command, str) else []
-    found = {row.name: row.value or gettext("given") for row in rows}
+    found = {row.name: row.value or gettext("set") for row in rows}
     for name in ("script", "python", "folder"):
         if isinstance(values.get(name), str):
             found[name] = plain_value(values[name])

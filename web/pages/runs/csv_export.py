@@ -33,7 +33,7 @@ UNITS = {
     "gpu_hours": "gpu hours",
     "energy": "energy (J)",
     "finding": "main finding",
-    "made_by": "made by",
+    "made_by": "created by",
 }
 OF_STATE = ("state", "stages")
 # Aggregates of a column over the runs of a group.

@@ -14,13 +14,13 @@ from web.texts import gettext_lazy
 LABELS: Mapping[str, str] = {
     "duration": gettext_lazy("Duration"),
     "wall_time": gettext_lazy("Wall time"),
-    "gpu": gettext_lazy("GPU, run"),
-    "cpu": gettext_lazy("CPU, run"),
+    "gpu": gettext_lazy("GPU (run)"),
+    "cpu": gettext_lazy("CPU (run)"),
     "gpu_idle": gettext_lazy("GPU idle"),
     "gpu_hours": gettext_lazy("GPU hours"),
     "energy": gettext_lazy("Energy"),
     "finding": gettext_lazy("Main finding"),
-    "made_by": gettext_lazy("Made by"),
+    "made_by": gettext_lazy("Created by"),
 }
 SHARES = ("gpu", "cpu", "gpu_idle")
 # From here on, decimals are not significant.

@@ -30,5 +30,5 @@ def find_paths(paths: Iterable[str], text: str, *, is_regex: bool) -> Found:
     try:
         matches = matcher(text)
     except BadPattern as error:
-        return Found([], str(error) or gettext("not an expression"))
+        return Found([], str(error) or gettext("syntax error"))
     return Found([path for path in paths if matches(path)])

@@ -98,7 +98,7 @@ def read_run_set(actor: Actor, posted: QueryDict, project: Any) -> RunSet | None
     if order.endswith(":"):
         order += posted.get("order_path", "").strip()
         if order.endswith(":"):
-            raise InvalidInput("Metric", "must be given for this order")
+            raise InvalidInput("Metric", "must not be empty for this order")
     run_set = _checked(
         {
             "query": posted.get("query", "").strip(),
@@ -148,7 +148,7 @@ def _read_projects(posted: QueryDict, project: Any) -> list[str]:
     """Return the selected projects; the form's own project alone is the default."""
     wanted = list(dict.fromkeys(posted.getlist("project")))
     if len(wanted) > MAX_PROJECTS:
-        raise InvalidInput("projects", f"may be {MAX_PROJECTS} at most")
+        raise InvalidInput("projects", f"must be at most {MAX_PROJECTS}")
     return [] if wanted == [project.slug] else wanted
 
 
@@ -185,7 +185,7 @@ def run_id_of(actor: Actor, project: Any, text: str) -> UUID:
     if named is None:
         raise InvalidInput(
             f"“{text[:80]}”",
-            "is no run of this project, nor “project / run” of another",
+            "is not a run of this project, or “project / run” of another project",
         )
     return named
 

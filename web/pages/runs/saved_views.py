@@ -39,7 +39,7 @@ def keep(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     state = kept_state(request.POST.get("state", ""))
     name = request.POST.get("name", "")
     view = keep_view(found, request.actor, name, state, is_shared=is_shared)
-    tell(request, gettext("The view %(view)s is kept.") % {"view": quoted(view.name)})
+    tell(request, gettext("View %(view)s saved.") % {"view": quoted(view.name)})
     return _shown(workspace, project, view.id)
 
 
@@ -55,28 +55,28 @@ def change(request: PageRequest, view_id: UUID) -> HttpResponse:
         editable_project(request.actor, workspace, project, to=TO)
     if "state" in wanted:
         replace_state(view, kept_state(wanted["state"]))
-        said = gettext("The view %(view)s shows the table as it is now.")
+        said = gettext("View %(view)s updated.")
     elif "name" in wanted:
         rename_view(view, wanted["name"])
-        said = gettext("The view %(view)s is called so from now on.")
+        said = gettext("View renamed to %(view)s.")
     elif "shared" in wanted:
         is_shared = wanted["shared"] == "yes"
         share_view(view, is_shared=is_shared)
         said = (
-            gettext("The view %(view)s is shared with the team.")
+            gettext("View %(view)s shared with the team.")
             if is_shared
-            else gettext("The view %(view)s is your own.")
+            else gettext("View %(view)s is now private.")
         )
     elif "default" in wanted:
         is_default = wanted["default"] == "yes"
         make_default(view, is_default=is_default)
         said = (
-            gettext("The view %(view)s is now the default for all members.")
+            gettext("View %(view)s is now the default for all members.")
             if is_default
-            else gettext("The view %(view)s is no longer the default.")
+            else gettext("View %(view)s is no longer the default.")
         )
     else:
-        raise InvalidInput("view", "must get a name, a state, or who sees it")
+        raise InvalidInput("view", "must change its name, state, visibility or default")
     tell(request, said % {"view": quoted(view.name)})
     return _shown(workspace, project, view.id)
 

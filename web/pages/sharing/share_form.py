@@ -26,19 +26,19 @@ USUAL_EXPIRY = "7"
 PARTS = {
     Part.CONFIG: (
         gettext_lazy("Configuration and arguments"),
-        gettext_lazy("parameters and other values that were set, the command line"),
+        gettext_lazy("parameters, other configured values, command line"),
     ),
     Part.ENVIRONMENT: (
         gettext_lazy("Environment and source"),
-        gettext_lazy("code, commit, packages, variables, names of machines"),
+        gettext_lazy("code, commit, packages, environment variables, machine names"),
     ),
     Part.LOGS: (
         gettext_lazy("Logs"),
-        gettext_lazy("console output, other texts, reasons of failures"),
+        gettext_lazy("console output, logged text, failure reasons"),
     ),
     Part.FILES: (
         gettext_lazy("Files"),
-        gettext_lazy("pictures, tables, checkpoints, to be downloaded"),
+        gettext_lazy("images, tables and checkpoints, as downloads"),
     ),
 }
 LATEST = date(9000, 1, 1)
@@ -68,7 +68,7 @@ class ShareForm:
 
     def _expires_at(self, now: datetime) -> datetime | None:
         if self.expiry not in EXPIRIES:
-            raise InvalidInput("expiry", "must be one of those offered")
+            raise InvalidInput("expiry", "must be one of the choices")
         if self.expiry == ON_A_DATE:
             return _end_of(self.day)
         return now + timedelta(days=int(self.expiry)) if self.expiry else None
@@ -94,5 +94,5 @@ def _end_of(day: str) -> datetime:
     except ValueError as error:
         raise InvalidInput("the date", "must be chosen, as year-month-day") from error
     if read >= LATEST:
-        raise InvalidInput("the date", "is too far away; choose “Never”")
+        raise InvalidInput("the date", "is too far in the future; choose “Never”")
     return datetime.combine(read + timedelta(days=1), time(), UTC)

@@ -33,9 +33,9 @@ HEADERS = {
 }
 GONE = {
     "error_text": ErrorText(
-        gettext_lazy("Nothing is shared here"),
-        gettext_lazy("The link is not whole, or it has expired, or it was revoked."),
-        gettext_lazy("Ask the person who sent it."),
+        gettext_lazy("This share link does not work"),
+        gettext_lazy("The link is incomplete, has expired or was revoked."),
+        gettext_lazy("Ask the sender for a new link."),
     ),
     "is_for_strangers": True,
 }

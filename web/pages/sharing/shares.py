@@ -104,7 +104,7 @@ def revoke(
     if request.htmx and kind is not None:
         form = ShareForm(kind=link.kind, of=link.query or link.thing)
         return _dialog(request, found, form)
-    tell(request, gettext("The link is revoked: it opens nothing from now on."))
+    tell(request, gettext("Link revoked."))
     return HttpResponseRedirect(reverse("shares", args=[workspace, project]))
 
 

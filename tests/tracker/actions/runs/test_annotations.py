@@ -145,5 +145,5 @@ def test_restoring_beyond_the_maximum_is_refused(run, ada, monkeypatch):
     delete_annotation(gone, user_id=ada.user_id)
     annotate(run, PATH, 0, "b", ada)
 
-    with pytest.raises(InvalidInput, match="one too many"):
+    with pytest.raises(InvalidInput, match="cannot be added"):
         restore_annotation(gone)

@@ -62,7 +62,7 @@ def test_tells_the_supply_from_the_card():
 
     assert isinstance(by_card, Finding)
     assert isinstance(by_supply, Finding)
-    assert by_card.title == "The GPU slows itself down without being hot"
+    assert by_card.title == "The GPU throttles without overheating"
     assert "power brake" in by_supply.summary
 
 

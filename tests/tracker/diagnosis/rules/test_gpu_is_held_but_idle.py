@@ -41,7 +41,7 @@ def test_judges_near_each_limit(idle, held, is_found):
 
 
 def test_ten_minutes_are_the_least():
-    assert ask(seconds=500) == Abstention(("at least 10 readings over 10 min",))
+    assert ask(seconds=500) == Abstention(("at least 10 samples over 10 min",))
 
 
 def test_a_service_is_meant_to_wait():

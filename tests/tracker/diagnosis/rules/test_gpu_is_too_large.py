@@ -64,7 +64,7 @@ def test_two_runs_are_no_habit():
 
 
 def test_a_short_run_says_nothing():
-    assert ask(seconds=200) == Abstention(("readings over at least 5 min",))
+    assert ask(seconds=200) == Abstention(("samples over at least 5 min",))
 
 
 def test_waiting_for_data_comes_first():

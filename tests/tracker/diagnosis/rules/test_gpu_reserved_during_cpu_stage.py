@@ -40,7 +40,7 @@ def test_a_short_use_of_the_gpu_does_not_hide_the_waste():
 
 
 def test_does_not_judge_less_than_a_minute():
-    assert ask(seconds=50) == Abstention(("at least 10 readings over 60 s",))
+    assert ask(seconds=50) == Abstention(("at least 10 samples over 60 s",))
 
 
 def test_silent_about_a_small_part_of_the_run():

@@ -45,7 +45,7 @@ def test_readings_far_apart_cannot_tell_on_from_off():
 
 
 def test_a_few_readings_are_not_judged():
-    assert ask([40.0, 40.0]) == Abstention(("at least 10 readings",))
+    assert ask([40.0, 40.0]) == Abstention(("at least 10 samples",))
 
 
 def test_says_what_to_log_where_nothing_is_known():

@@ -74,7 +74,7 @@ def test_says_whether_the_workers_grow(first, last, said):
 
 
 def test_ten_minutes_are_the_least():
-    assert ask(8, 16, seconds=590) == Abstention(("readings over at least 10 min",))
+    assert ask(8, 16, seconds=590) == Abstention(("samples over at least 10 min",))
 
 
 def test_small_processes_may_double():

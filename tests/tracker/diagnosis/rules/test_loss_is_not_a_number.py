@@ -102,7 +102,7 @@ def test_a_loss_that_swung_before_had_too_high_a_learning_rate():
     finding = diverging(1.0 + swings)
 
     assert isinstance(finding, Finding)
-    assert "It swung more and more before" in finding.summary
+    assert "It oscillated more and more before" in finding.summary
 
 
 def test_a_loss_that_fell_until_then_blames_no_learning_rate():

@@ -57,7 +57,7 @@ def test_says_what_it_served_and_what_it_held():
 
 def test_an_hour_says_nothing():
     assert check(service(), gpu(1.0, hours=1.9)) == Abstention(
-        ("readings over at least 2.0 h",)
+        ("samples over at least 2.0 h",)
     )
 
 

@@ -114,7 +114,7 @@ class TestPages:
 
         assert refused.status_code == 400
         assert refused.headers["HX-Retarget"] == "#panel-refusal"
-        assert "Metric must be given" in refused.content.decode()
+        assert "Metric must not be empty" in refused.content.decode()
 
     def test_pages_show_those_that_were_kept(self, viewer, address, runs):
         layout = f'{{"panels": [{panel_json(PANEL)}]}}'
@@ -203,7 +203,7 @@ class TestPages:
         [
             ({"pattern": "("}, "Invalid regular expression"),
             ({"pattern": "no such"}, "No series matches"),
-            ({}, "Metrics must be given"),
+            ({}, "Metrics must not be empty"),
         ],
     )
     def test_says_why_there_is_no_line(self, viewer, address, runs, settings, said):

@@ -282,5 +282,5 @@ def test_a_chart_says_that_several_ranks_wrote_its_series(browser, run):
     )
 
     (note,) = header(first)["figure"]["notes"]
-    assert note.startswith("train/loss was written by ranks 0 and 1 at the same time")
+    assert note.startswith("train/loss was logged by ranks 0 and 1 in parallel")
     assert header(second)["figure"]["notes"] == []

@@ -89,6 +89,4 @@ def test_the_title_has_what_the_text_leaves_out():
     series = row(1.0, "float_series", count=3, minimum=1.0, maximum=3.0, mean=2.0)
 
     assert make_cell(row(0.1234567), None).title == "0.1234567"
-    assert make_cell(series, None).title == (
-        "last of 3 points; lowest 1, highest 3, mean 2"
-    )
+    assert make_cell(series, None).title == ("last of 3 points; min 1, max 3, mean 2")

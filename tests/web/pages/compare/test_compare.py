@@ -765,8 +765,8 @@ def test_hardware_of_runs_lies_on_one_axis(get, project, align):
     assert (
         title
         == {
-            "run": "seconds since the run began",
-            "stage": "seconds since the stage began",
+            "run": "seconds since run start",
+            "stage": "seconds since stage start",
             "step": "step",
         }[align]
     )
@@ -887,9 +887,7 @@ def test_runs_are_laid_over_the_values_of_a_series(get, project):
     assert [trace["name"] for trace in figure["data"]] == ["fast", "slow"]
     assert figure["layout"]["xaxis"]["title"]["text"] == "train/epoch"
     assert (figure["axis"], figure["over"]) == ("series", "train/epoch")
-    assert figure["notes"] == [
-        "Not drawn, as it has no points of train/epoch: <b>none</b>."
-    ]
+    assert figure["notes"] == ["Not shown (no values of train/epoch): <b>none</b>."]
     assert part["layout"]["xaxis"]["range"] == [1, 1.5]
     assert [trace["name"] for trace in part["data"]] == ["fast", "slow"]
 

@@ -128,7 +128,7 @@ def test_a_chart_of_too_many_lines_names_the_series_it_leaves_out(get, runs, pro
     body = get([*runs, *many], name="compare-figure", path=paths).json()
 
     assert len(body["lines"]) == 4
-    assert "Not drawn, as one chart has up to 200 lines: left/out." in body["notes"]
+    assert "Not shown (limit of 200 lines per chart): left/out." in body["notes"]
     assert (
         get(runs, name="compare-figure", path=list(map(str, range(51)))).status_code
         == 400
@@ -220,8 +220,7 @@ def test_runs_in_which_several_wrote_a_series_at_once_are_named(get, project, ru
 
     assert notes[1] == []
     assert notes[0] == [
-        "Written by ranks 0 and 1 at the same time, so that a step may have a point of"
-        " each: ranks."
+        "Logged by ranks 0 and 1 in parallel, so a step may have several points: ranks."
     ]
     divided = get([*runs, shared], figures=figures, chart="params/lr")
     assert header(cut(divided.content)[0])["figure"]["notes"] == []

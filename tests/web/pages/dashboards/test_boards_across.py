@@ -119,11 +119,13 @@ def test_what_is_gone_is_said(visitor, make, runs):
     none = body(visitor, make(RunSet(projects=("gone",))), TABLE)
     named = body(visitor, make(RunSet(runs=(runs[1].id, uuid4()))), TABLE)
 
-    said = "There is no project “gone” in this workspace, or you may not see it."
+    said = (
+        "The project “gone” does not exist in this workspace, or you cannot access it."
+    )
     assert said in some
     assert "base" in some
     assert said in none
-    assert "1 run is in the trash or deleted, or you may not see it." in named
+    assert "1 run is in the trash or deleted, or you cannot access it." in named
 
 
 def test_another_workspace_is_no_project(visitor, make, stranger, runs):
@@ -132,7 +134,7 @@ def test_another_workspace_is_no_project(visitor, make, stranger, runs):
     found = body(visitor, make(RunSet(projects=("secret",))), TABLE)
     named = body(visitor, make(RunSet(runs=(theirs.id,))), TABLE)
 
-    assert "no project “secret”" in found
+    assert "project “secret” does not exist" in found
     assert "theirs" not in found + named
 
 
@@ -157,7 +159,7 @@ def test_projects_are_ticked_in_the_dialog(visitor, make, runs):
     made.refresh_from_db()
     assert board_from(made.content).run_set == RunSet(projects=BOTH)
     page = visitor.get(reverse("dashboard", args=[made.id])).content.decode()
-    assert "the newest 10 runs of each of vision, speech" in page
+    assert "the newest 10 runs from each of vision, speech" in page
 
 
 def test_the_own_project_alone_needs_no_name(visitor, make, runs):
@@ -178,7 +180,7 @@ def test_too_many_projects_are_refused(visitor, make, runs):
     )
 
     assert response.status_code == 400
-    assert "may be 10 at most" in response.content.decode()
+    assert "must be at most 10" in response.content.decode()
 
 
 def test_runs_are_named_by_their_project_and_their_name(project, beside, runs, member):
@@ -253,7 +255,7 @@ def test_a_link_shows_what_its_widgets_show_and_no_page_of_a_run(
 
     assert "speech / base" in table
     assert 'name="project"' not in page
-    assert "of each of" not in page
+    assert "from each of" not in page
     assert client.get(f"{base}runs/{runs[1].id}/").status_code == 404
 
 

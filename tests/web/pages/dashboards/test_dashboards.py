@@ -242,7 +242,7 @@ def test_a_chart_names_the_runs_in_which_several_wrote_at_once(
     figure = visitor.get(reverse("widget-figure", args=[dashboard.id, CHART])).json()
 
     [note] = figure["notes"]
-    assert note.startswith("Written by")
+    assert note.startswith("Logged by")
     assert note.endswith(f": {runs[0].name}.")
 
 
@@ -383,11 +383,11 @@ GONE = {
     "no such metric": (widget(CHART, "chart", Place(), metrics=["gone"]), "None of"),
     "no series": (
         widget(CHART, "chart", Place(), metrics=["params/lr"]),
-        "not as a series",
+        "not a numeric series",
     ),
     "no series to count": (
         widget(CHART, "chart", Place(), metrics=["train/loss"], axis="series"),
-        "Name the series",
+        "Enter the series",
     ),
     "no such value": (widget(CHART, "value", Place(), metric="gone"), "None of these"),
     "no such ladder": (
@@ -395,11 +395,11 @@ GONE = {
         "was deleted",
     ),
     "no ledger": (widget(CHART, "ledger", Place()), "No time breakdown yet"),
-    "no text": (widget(CHART, "text", Place(), text=" "), "no text yet"),
-    "an unknown kind": (widget(CHART, "film", Place()), "is not known"),
+    "no text": (widget(CHART, "text", Place(), text=" "), "No text yet"),
+    "an unknown kind": (widget(CHART, "film", Place()), "does not support"),
     "strange settings": (
         widget(CHART, "chart", Place(), metrics=["a"], axis="up"),
-        "cannot be read",
+        "Invalid widget settings",
     ),
     "runs that are gone": (
         Widget(
@@ -408,7 +408,7 @@ GONE = {
             settings={"metrics": ["train/loss"]},
             run_set=RunSet(runs=(uuid4(),)),
         ),
-        "in the trash or deleted, or you may not see them",
+        "in the trash or deleted, or you cannot access them",
     ),
     "a query that finds none": (
         Widget(
@@ -417,7 +417,7 @@ GONE = {
             settings={"metrics": ["train/loss"]},
             run_set=RunSet(query="params/lr > 9"),
         ),
-        "No run matches",
+        "No runs match",
     ),
     "a query that is none": (
         Widget(
@@ -426,7 +426,7 @@ GONE = {
             settings={"metrics": ["train/loss"]},
             run_set=RunSet(query="params/lr >"),
         ),
-        "cannot be found",
+        "Runs could not be loaded",
     ),
 }
 
@@ -525,7 +525,7 @@ def test_strange_names_are_shown_as_they_are(visitor, project, member, name, lis
 def test_a_widget_is_added_by_its_form(visitor, dashboard):
     address = reverse("widget-new", args=[dashboard.id])
     assert "Add a widget" in visitor.get(address).content.decode()
-    assert "Horizontal axis" in visitor.get(address, {"kind": "chart"}).content.decode()
+    assert "X axis" in visitor.get(address, {"kind": "chart"}).content.decode()
 
     response = visitor.post(
         f"{address}?kind=chart",
@@ -585,17 +585,17 @@ def test_a_widget_can_name_its_runs(visitor, dashboard, runs):
 
 
 REFUSED = {
-    "no metric": ({"set-metrics": " "}, "Metrics must be given"),
-    "too many": ({"set-metrics": list("abcdefg")}, "may be at most 6"),
+    "no metric": ({"set-metrics": " "}, "Metrics must not be empty"),
+    "too many": ({"set-metrics": list("abcdefg")}, "can have at most 6"),
     "smoothing": ({"set-smoothing": "2"}, "Smoothing must be a number"),
     "an axis": ({"set-axis": "up"}, "axis"),
     "axis ends": ({"set-y_low": "2", "set-y_high": "1"}, "must begin below its end"),
     "an axis end": ({"set-x_low": "nan"}, "x_low is invalid"),
     "a query": ({"runs_of": "query", "query": "a >"}, "query is not understood"),
-    "an order": ({"runs_of": "query", "order": "path:"}, "Metric must be given"),
+    "an order": ({"runs_of": "query", "order": "path:"}, "Metric must not be empty"),
     "a count": ({"runs_of": "query", "first": "0"}, "Limit must be a whole number"),
     "no runs": ({"runs_of": "list"}, "must be 1 to 100 runs"),
-    "a run": ({"runs_of": "list", "run": "nobody"}, "is no run of this project"),
+    "a run": ({"runs_of": "list", "run": "nobody"}, "is not a run of this project"),
     "no view": ({"runs_of": "view"}, "must be a shared view of this project"),
     "a view": (
         {"runs_of": "view", "view": str(uuid4())},
@@ -639,14 +639,14 @@ def test_a_dashboard_follows_a_shared_view(visitor, dashboard, project, member):
 
     assert board_of(dashboard).run_set == RunSet(view=view.id, first=4)
     page = visitor.get(reverse("dashboard", args=[dashboard.id])).content.decode()
-    assert "the first 4 runs of the view “good”" in page
+    assert "the first 4 runs of view “good”" in page
     form = visitor.get(address).content.decode()
     assert f'<option value="{view.id}" selected>good</option>' in form
     assert body(visitor, dashboard, TABLE).count('scope="row"') == 1
 
     view.state = "q=nothing"
     view.save()
-    assert "The view “good” has no runs now" in body(visitor, dashboard, TABLE)
+    assert "No runs match the view “good”" in body(visitor, dashboard, TABLE)
     view.state = "q=fast"
     view.save()
     assert ">fast</span>" in body(visitor, dashboard, TABLE)
@@ -660,8 +660,8 @@ def test_a_view_that_is_gone_is_said_wherever_it_was_meant(
     view.delete()
 
     page = visitor.get(reverse("dashboard", args=[dashboard.id])).content.decode()
-    assert "a view that is gone" in page
-    assert "deleted, or no longer shared" in body(visitor, dashboard, TABLE)
+    assert "a deleted view" in page
+    assert "deleted or is no longer shared" in body(visitor, dashboard, TABLE)
     form = visitor.get(reverse("dashboard-runs", args=[dashboard.id]))
     assert "Saved view was deleted" in form.content.decode()
 

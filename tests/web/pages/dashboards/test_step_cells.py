@@ -95,7 +95,7 @@ def test_runs_without_it_are_counted(get):
     page = get("media", "weights")
 
     assert page.count('<li class="media__cell">') == 1
-    assert "1 of 2 runs have nothing at this path." in page
+    assert "1 of 2 runs have no data at this path." in page
 
 
 def test_runs_that_have_it_come_before_the_limit(get, project, runs):
@@ -104,7 +104,7 @@ def test_runs_that_have_it_come_before_the_limit(get, project, runs):
     page = get("logged-text", "said")
 
     assert "first at 20" in shown(page)
-    assert "12 of 14 runs have nothing at this path." in page
+    assert "12 of 14 runs have no data at this path." in page
 
 
 @pytest.mark.parametrize("kind", ["media", "logged-text", "histograms"])
@@ -115,7 +115,7 @@ def test_a_path_of_no_run_is_reported(get, kind):
 def test_histograms_are_drawn_for_the_runs_that_have_some(get):
     assert "data-figure-url" in get("histograms", "weights")
     assert '"heatmap"' in get("histograms", "weights", part="figure")
-    assert "No run has histograms at “said”." in get("histograms", "said")
+    assert "No histograms at “said”." in get("histograms", "said")
 
 
 def test_histograms_are_ridges_if_the_widget_says_so(get):

@@ -151,7 +151,7 @@ def raise_alert(run, subject="state failed", **fields):
             "stage": "train",
             "subject": subject,
             "severity": "critical",
-            "title": "The stage has failed",
+            "title": "Stage failed",
             "summary": "It failed.",
             "raised_at": timezone.now(),
             **fields,

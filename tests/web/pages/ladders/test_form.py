@@ -90,9 +90,9 @@ def test_adds_a_run_by_name_or_id(press, project):
     ("name", "error"),
     [
         ("a", "already on the ladder"),
-        ("unknown", "no such run"),
-        ("", "no such run"),
-        ("a\0", "no such run"),
+        ("unknown", "Run not found"),
+        ("", "Run not found"),
+        ("a\0", "Run not found"),
     ],
 )
 def test_refuses_what_cannot_be_added_and_keeps_the_rest(press, name, error):
@@ -105,7 +105,7 @@ def test_refuses_what_cannot_be_added_and_keeps_the_rest(press, name, error):
 def test_another_project_s_run_looks_absent(press, stranger):
     hidden = make_run(make_project(stranger, "secret"), "hidden")
 
-    assert "no such run" in press("add", add=str(hidden.id)).error
+    assert "Run not found" in press("add", add=str(hidden.id)).error
 
 
 def test_suggests_the_runs_that_are_not_there_yet(press, project):

@@ -408,14 +408,14 @@ def test_shows_how_busy_the_cores_were_from_beginning_to_end(visitor, project):
     page = page_of(visitor, ladder_of(project, make_measured_run(project, DEMO[0])))
 
     assert 'class="strip"' in page
-    assert "CPU from the stage&#x27;s beginning to its end: mean 50 %" in page
+    assert "CPU over the stage: mean 50 %" in page
 
 
 def test_a_report_has_no_buttons_but_everything_that_counts(viewer, project):
     runs = [make_measured_run(project, job) for job in DEMO]
     page = page_of(viewer, ladder_of(project, *runs, notes=NOTES), "ladder-report")
 
-    assert "times the work of the baseline" in page
+    assert "times the steady throughput of the baseline" in page
     assert page.count('class="ladder-report__bar"') == 4
     assert "Runs of the ladder" in page
     assert 'method="post" action="/ladders' not in page

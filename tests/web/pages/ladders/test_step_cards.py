@@ -188,24 +188,24 @@ def test_without_a_verdict_it_says_why():
         (
             Outcome.BEYOND_BOUND,
             True,
-            "It is gone, and this is above the predicted maximum;"
-            " something else changed, too.",
+            "Fixed. The speedup is above the predicted maximum, so something else"
+            " changed, too.",
         ),
         (
             Outcome.LESS,
             True,
-            "It is gone, and this is less than predicted.",
+            "Fixed. The speedup is less than predicted.",
         ),
         (
             Outcome.UNTRIED,
             False,
-            "It is still there: something else brought this, or a part of the fix, so"
-            " the promise was not put to the test.",
+            "Still present, so the prediction was not tested: another change or a"
+            " partial fix caused the difference.",
         ),
         (
             Outcome.AS_LIKELY,
             None,
-            "It cannot be judged here, and this is at least as predicted.",
+            "Not enough data to confirm the fix. The speedup is at least as predicted.",
         ),
     ],
 )
@@ -214,7 +214,7 @@ def test_says_what_came_of_a_promise(outcome, is_fixed, said):
 
     shown = card(replace(FASTER, predicted=promise, outcome=outcome))
 
-    assert shown.predicted == "likely 1.5×, at most 1.84×"
+    assert shown.predicted == "expected 1.5×, at most 1.84×"
     assert shown.achieved == "2.0× faster (1.9–2.1)"
     assert shown.outcome == said
     assert card(FASTER).outcome == ""
@@ -224,8 +224,8 @@ def test_says_what_came_of_a_promise(outcome, is_fixed, said):
     ("change", "remark"),
     [
         (TWICE, ""),
-        (Change(1.05, 1.04, 1.06), "a moderate change"),
-        (Change(2.0, 1.9, 2.1, is_rough=True), "few steps, so roughly"),
+        (Change(1.05, 1.04, 1.06), "moderate change"),
+        (Change(2.0, 1.9, 2.1, is_rough=True), "rough estimate, few steps"),
         (Change(1.0, 0.9, 1.1), ""),
     ],
 )
@@ -236,8 +236,8 @@ def test_a_verdict_says_how_much_it_means(change, remark):
 
 
 STOP = (
-    "The last step's findings predict less than 5 % together: fixing them is hardly"
-    " worth the work."
+    "The last step's findings predict less than 5 % in total: fixing them is hardly"
+    " worth the effort."
 )
 FORESEEN = replace(
     FASTER,
@@ -273,11 +273,11 @@ def test_the_band_names_rungs_that_are_faster_and_worse():
     ("left", "text", "advice"),
     [
         (None, "", ""),
-        (LeftGain(0.4, ("Slow", "Late"), 0), "likely 40 %", ""),
-        (LeftGain(0.02, ("Late",), 0), "likely 2 %", STOP),
-        (LeftGain(0.0, (), 0), "nothing found", STOP),
-        (LeftGain(0.0, (), 0, 1), "nothing found", f"{STOP} 1 rule lacked data."),
-        (LeftGain(0.0, (), 0, 6), "nothing found", f"{STOP} 6 rules lacked data."),
+        (LeftGain(0.4, ("Slow", "Late"), 0), "expected 40 %", ""),
+        (LeftGain(0.02, ("Late",), 0), "expected 2 %", STOP),
+        (LeftGain(0.0, (), 0), "no findings", STOP),
+        (LeftGain(0.0, (), 0, 1), "no findings", f"{STOP} 1 rule lacked data."),
+        (LeftGain(0.0, (), 0, 6), "no findings", f"{STOP} 6 rules lacked data."),
         (LeftGain(0.0, (), 1), "unknown", ""),
     ],
 )
@@ -297,8 +297,8 @@ def test_nobody_is_told_to_stop_where_findings_foresaw_less_than_came(outcome):
 
     assert summary is not None
     assert summary.advice == (
-        "The last step's findings predict less than 5 % together. That is no limit:"
-        " no finding predicted the speedup of “decoded ahead”."
+        "The last step's findings predict less than 5 % in total. More may be"
+        " possible: no finding predicted the speedup of “decoded ahead”."
     )
 
 
@@ -307,7 +307,7 @@ def test_nobody_is_told_to_stop_where_findings_foresaw_less_than_came(outcome):
     [
         (46.5, 13.6, "3.42× shorter"),
         (13.6, 46.5, "3.42× longer"),
-        (22.9, 22.7, "about as long"),
+        (22.9, 22.7, "about the same"),
         (None, 22.7, ""),
         (22.9, None, ""),
         (0.0, 22.7, ""),
@@ -338,18 +338,19 @@ def test_a_stage_that_shows_little_of_what_its_steps_won_says_so(
 ):
     rung = replace(FASTER, stage_seconds=(before, after))
 
-    assert ("The stage took" in card(rung).stage_lags) is is_said
+    assert ("Stage duration" in card(rung).stage_lags) is is_said
 
 
 def test_what_took_longer_in_a_stage_that_lags_is_named():
     rung = replace(FASTER, stage_seconds=(22.3, 22.8))
 
     assert card(rung).stage_lags == (
-        "The stage took 22.3 s before and 22.8 s now: the time gained in steps was lost elsewhere."
+        "Stage duration: 22.3 s before, 22.8 s now. The time saved in steps was lost"
+        " elsewhere."
     )
     grown = replace(rung, stage_grown=(Use.INITIALIZATION, 3.6))
     assert card(grown).stage_lags == (
-        "The stage took 22.3 s before and 22.8 s now: initialization took 3.6 s longer."
+        "Stage duration: 22.3 s before, 22.8 s now; initialization took 3.6 s longer."
     )
 
 
@@ -375,8 +376,8 @@ def test_an_absent_parameter_says_so():
     shown = card(replace(KNOWN, params=changes)).params
 
     assert [(c.name, c.before, c.after) for c in shown] == [
-        ("lr", "absent", "0.1"),
-        ("old", "1", "absent"),
+        ("lr", "not set", "0.1"),
+        ("old", "1", "not set"),
     ]
 
 

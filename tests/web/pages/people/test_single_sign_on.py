@@ -118,7 +118,7 @@ def test_an_address_of_another_domain_is_refused():
     visitor, answer = sign_in("mallory")
 
     assert answer.status_code == 403
-    assert b"domain may not sign in" in answer.content
+    assert b"domain is not allowed to sign in" in answer.content
     assert not is_signed_in(visitor)
     assert not User.objects.exists()
     assert AuditEntry.objects.get().details["reason"] == "domain"

@@ -83,12 +83,12 @@ def test_deleting_offers_to_undo_it_on_the_next_page(owner, project, thing, kind
 
     assert deleted.status_code == 302
     page = owner.get(deleted["Location"]).content.decode()
-    assert f"{SHOWN}\u2069” is in the trash" in page
+    assert f"{SHOWN}\u2069” moved to the trash" in page
     assert way("restore", kind, thing) in page
 
     back = owner.post(way("restore", kind, thing))
     page = owner.get(back["Location"]).content.decode()
-    assert f"{SHOWN}\u2069” is back from the trash." in page
+    assert f"{SHOWN}\u2069” restored." in page
     assert str(thing.id) in back["Location"]
     assert owner.post(way("restore", kind, thing)).status_code == 404
 
@@ -181,7 +181,7 @@ def test_owners_delete_for_good_one_or_all(owner, project, made):
 
     gone = owner.post(way("delete", "report", made["report"]))
     page = owner.get(gone["Location"]).content.decode()
-    assert f"{SHOWN}\u2069” is deleted for good." in page
+    assert f"{SHOWN}\u2069” permanently deleted." in page
     assert page.count(f">{SHOWN}</bdi>") == 3
     assert "3 ladders, dashboards, reports and saved views" in page
 
@@ -239,7 +239,7 @@ def test_what_comes_back_under_another_name_says_so(owner, project, made, member
     back = owner.post(way("restore", "dashboard", made["dashboard"]))
 
     page = owner.get(back["Location"]).content.decode()
-    assert f"It is back as “\u2068{SHOWN} (restored)\u2069”" in page
+    assert f"Restored as “\u2068{SHOWN} (restored)\u2069”" in page
 
 
 def test_what_has_no_room_is_refused_in_words(owner, made, member, monkeypatch):
@@ -251,7 +251,7 @@ def test_what_has_no_room_is_refused_in_words(owner, made, member, monkeypatch):
     refused = owner.post(way("restore", "dashboard", made["dashboard"]))
 
     assert refused.status_code == 400
-    assert "the dashboard is one too many" in refused.content.decode()
+    assert "the dashboard cannot be added" in refused.content.decode()
 
 
 def test_hostile_names_are_shown_as_they_are(owner, project, member):

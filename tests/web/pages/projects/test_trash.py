@@ -96,7 +96,7 @@ def test_an_owner_deletes_one_run_or_all(owner, project, run):
         move_to_trash(trashed)
 
     owner.post(reverse("run-delete", args=[run.id]))
-    assert "is being deleted for good" in page_of(owner, project)
+    assert "Permanently deleting" in page_of(owner, project)
     page = page_of(owner, project)
     assert "&lt;b&gt;base&lt;/b&gt;" not in page
     assert "Deleting 1 run" in page
@@ -167,7 +167,7 @@ def test_an_owner_says_how_long_runs_are_kept(owner, project, run):
     assert saved["Location"] == settings
     page = owner.get(saved["Location"]).content.decode()
     assert 'value="7"' in page
-    assert "1 run has been silent for longer" in page
+    assert "1 run is older than that" in page
     owner.post(settings, {"retention_days": ""})
     project.refresh_from_db()
     assert project.retention_days is None

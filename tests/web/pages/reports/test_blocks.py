@@ -124,8 +124,11 @@ WRONG = {
     "an unknown widget": ("widget: film\n", "widget must be one of"),
     "text, which the report is": ("widget: text\ntext: x\n", "widget must be one of"),
     "a line that is none": ("widget: chart\nmetrics\n", "a name, a colon"),
-    "a name that is none": ("widget: chart\ncolour: red\n", "“colour” is nothing"),
-    "no metric": ("widget: chart\n", "Metrics must be given"),
+    "a name that is none": (
+        "widget: chart\ncolour: red\n",
+        "“colour” is not a setting",
+    ),
+    "no metric": ("widget: chart\n", "Metrics must not be empty"),
     "a wrong number": (
         "widget: chart\nmetrics: a\nsmoothing: 7\n",
         "Smoothing must be a number",

@@ -234,7 +234,7 @@ def test_what_was_deleted_comes_back_by_the_toast(visitor, member, report):
 
     do(visitor, "delete", thread)
     page_after = page(visitor, report)
-    assert "The comment is deleted." in page_after
+    assert "Comment deleted." in page_after
     assert reverse("comment-restore", args=[report.id, thread.id]) in page_after
     response = do(visitor, "restore", thread)
     assert response["Location"].endswith(f"#comment-{thread.id}")

@@ -124,7 +124,7 @@ def test_a_text_of_very_many_widgets_is_cut(visitor, report, member):
 
     shown = get(visitor, "report", report.id)
     assert shown.count('hx-trigger="intersect once"') == 40
-    assert shown.count("40 widgets at most") == 10
+    assert shown.count("at most 40 widgets") == 10
 
 
 def test_a_draft_is_kept_and_shown_as_it_will_look(visitor, report):
@@ -278,7 +278,7 @@ def test_a_refused_widget_says_why(visitor, report):
     response = visitor.post(f"{address}?kind=chart", {}, headers=HTMX)
 
     assert response.status_code == 400
-    assert "Metrics must be given" in response.content.decode()
+    assert "Metrics must not be empty" in response.content.decode()
     assert response["HX-Retarget"] == "#dialog-refusal"
 
 

@@ -130,7 +130,7 @@ def test_a_cleared_finding_is_in_one_list_and_says_why(project, page):
 
     assert f"rules/{healthy[0]}" not in listed
     assert f"{len(healthy) - 1} healthy" in listed
-    assert "It is not the case" in train[train.index('id="cleared-1"') :]
+    assert "Not found in the" in train[train.index('id="cleared-1"') :]
 
 
 def test_a_limit_says_which_side_of_it_is_bad(project, page):
@@ -518,7 +518,7 @@ def test_what_became_of_a_finding_is_told(project, page):
     text = page(run)
 
     assert "opened as critical" in text
-    assert "changed as notice" in text
+    assert "changed to notice" in text
 
 
 class TestPolls:

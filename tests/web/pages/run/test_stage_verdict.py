@@ -137,11 +137,11 @@ def test_a_cleared_finding_says_what_was_answered_since():
     healthy = diagnosis(healthy=("slow",))
     asked = replace(diagnosis(), unanswered=[lacking("slow", SHORT)])
 
-    assert "over the whole stage" in why_cleared(gone, healthy)
-    assert "newest part" in why_cleared(gone, replace(healthy, is_final=False))
+    assert "of the whole stage" in why_cleared(gone, healthy)
+    assert "latest check" in why_cleared(gone, replace(healthy, is_final=False))
     assert TOO_SHORT in why_cleared(gone, asked)
     assert "elsewhere" in why_cleared(gone, diagnosis(finding("slow", scope="gpu/1")))
-    assert "not answered" in why_cleared(gone, diagnosis())
+    assert "no result" in why_cleared(gone, diagnosis())
 
 
 def test_healthy_rules_that_had_cleared_are_told_once():

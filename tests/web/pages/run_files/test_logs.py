@@ -155,7 +155,7 @@ def test_of_very_many_histograms_some_are_drawn(client_of, member, run, monkeypa
     figure = client_of(member).get(address).json()
 
     assert numbers(figure["data"][0]["x"]).tolist() == [0, 4, 7]
-    assert figure["notes"] == ["3 of 8 histograms are drawn, evenly chosen."]
+    assert figure["notes"] == ["Showing 3 of 8 histograms, evenly sampled."]
 
 
 def test_histograms_that_do_not_exist_are_an_empty_chart(client_of, member, run):

@@ -122,7 +122,7 @@ def test_what_is_missing_says_why(run, page):
 def test_a_part_that_was_turned_off_says_so(run, page):
     write_captured(run, {"source/python": "3.12.4"})
 
-    assert page().count("this part was turned off") == 2
+    assert page().count("capture was turned off") == 2
 
 
 def test_a_run_without_any_says_when_it_comes(run, page):

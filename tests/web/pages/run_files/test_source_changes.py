@@ -33,11 +33,11 @@ def test_tells_what_differs_part_by_part():
     }
     assert rows == {
         "Code": [
-            ("changed since", "false", "true"),
-            ("changes since the commit", None, "2 lines of diff"),
             ("commit", "aaa", "bbb"),
+            ("uncommitted changes", "false", "true"),
+            ("uncommitted diff", None, "2 lines of diff"),
         ],
-        "Arguments": [("--amp", "given", None), ("--lr", "0.1", "0.2")],
+        "Arguments": [("--amp", "set", None), ("--lr", "0.1", "0.2")],
         "Packages": [("pillow", None, "9"), ("torch", "2", "3")],
         "Machine": [("host", "node-1", "node-2")],
     }

@@ -132,7 +132,7 @@ def test_numbers_of_the_run_are_among_those_of_its_group(download, project):
     head, row = download(group="made_by", column=["gpu_idle", "gpu_hours", "energy"])
 
     assert dict(zip(head, row, strict=True)) == {
-        "made by": "ada",
+        "created by": "ada",
         "runs": "2",
         "runs with gpu idle (%)": "2",
         "mean of gpu idle (%)": "50.0",

@@ -403,7 +403,7 @@ def test_of_a_view_its_runs_are_shown_and_not_its_name(share, dashboard, project
 
     view.delete()
     gone = table_of(live, dashboard)
-    assert "The runs cannot be found" in gone
+    assert "Runs could not be loaded" in gone
     assert "view" not in gone.replace("view only", "")
     assert "slow" in table_of(frozen, dashboard)
 
@@ -457,7 +457,7 @@ def test_a_run_in_the_trash_is_not_shown(share, dashboard, runs, is_frozen):
     assert "fast" in shown
     assert "trash" not in shown
     move_to_trash(runs[1])
-    assert "There are no runs to show." in table_of(base, dashboard)
+    assert "No runs to show." in table_of(base, dashboard)
     restore(runs[1])
     assert "fast" in table_of(base, dashboard)
 

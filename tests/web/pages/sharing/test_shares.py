@@ -180,7 +180,7 @@ def test_a_link_is_revoked_in_the_list(make, editor, address):
     response = editor.post(path, follow=True)
 
     assert "revoked by grace" in response.content.decode()
-    assert "it opens nothing from now on" in response.content.decode()
+    assert "Link revoked." in response.content.decode()
     assert path not in response.content.decode()
     assert Client().get(f"/s/{secret}/").status_code == 404
 

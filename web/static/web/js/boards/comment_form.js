@@ -24,7 +24,7 @@ export default function commentForm(form) {
   })
   form.addEventListener("refused", (event) => {
     event.preventDefault()
-    setText(error, gettext("%(why)s What you wrote is kept here.", { why: event.detail }))
+    setText(error, gettext("%(why)s Your text is still here.", { why: event.detail }))
   })
   form.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
     if (ctx.response.raw.ok) arrived()
@@ -43,7 +43,7 @@ export default function commentForm(form) {
     // Editing continues with the sent text; a new comment starts empty.
     if (form.dataset.keeps === undefined) text.value = text.defaultValue
     else text.defaultValue = text.value
-    setText(status, gettext("Sent."))
+    setText(status, gettext("Comment saved."))
     // The swap may have collapsed it.
     const fold = form.closest("[data-part=fold]")
     if (!fold) return

@@ -90,7 +90,7 @@ function watchDraft(page, form) {
 function showUnsaved(preview, reason) {
   const state = preview.querySelector("[role=status]") ?? createElement("p", "report-edit__state small")
   state.setAttribute("role", "status")
-  setText(state, gettext("Not saved. %(why)s It is tried again while this page is open.", { why: reason }))
+  setText(state, gettext("Not saved. %(why)s Retrying while this page is open.", { why: reason }))
   preview.prepend(state)
 }
 

@@ -86,7 +86,7 @@ export class ArrangedPage {
     const fields = this.unsaved
     this.unsaved = null
     const refused = await this.post(this.data.layoutUrl, fields)
-    if (refused) toast(gettext("The arrangement may not be kept. %(why)s", { why: refused }), { isError: true })
+    if (refused) toast(gettext("The layout may not be saved. %(why)s", { why: refused }), { isError: true })
   }
 
   // Resolves to the error message, or null.

@@ -160,9 +160,9 @@ export class ChartsBesideRuns {
     } catch (error) {
       if (error.name === "AbortError") return // replaced by another request
       this.#wait(false)
-      if (error.isRefusal) return this.#showStatus(gettext("The charts could not be loaded: %(why)s", { why: error.message }))
+      if (error.isRefusal) return this.#showStatus(gettext("Charts could not be loaded: %(why)s", { why: error.message }))
       this.#requested = null
-      this.#showStatus(gettext("The server does not answer. What you see may be old; the page keeps trying."))
+      this.#showStatus(gettext("The server is not responding. Data may be outdated; retrying."))
     }
   }
 
@@ -194,7 +194,7 @@ export class ChartsBesideRuns {
   #take(fresh) {
     const { said, mistake, epoch } = fresh.dataset
     const mistaken = this.element.querySelector('[data-part="mistake"]')
-    setText(mistaken, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
+    setText(mistaken, mistake && gettext("Invalid regular expression: %(why)s.", { why: mistake }))
     mistaken.hidden = !mistake
     this.#offerEpoch(epoch)
     const current = this.#sections

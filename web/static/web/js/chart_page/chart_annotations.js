@@ -87,7 +87,7 @@ export function annotations(page) {
       if (error) return row.append(text("span", "field__error", error))
       written.hidePopover()
       refresh(chart)
-      toast(gettext("The text is deleted."), { onUndo: () => restore(chart, mark) })
+      toast(gettext("Annotation deleted."), { onUndo: () => restore(chart, mark) })
     })
     row.append(edit, remove)
     return row

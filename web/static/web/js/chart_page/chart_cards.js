@@ -61,7 +61,7 @@ export function cards(page) {
     // Shows the chart of these lines, adding it if necessary.
     async join(paths) {
       const key = page.arrangement.join(paths)
-      if (key === null) return toast(gettext("One chart holds %(count)s series; these are more.", { count: MAX_LINES }), { isError: true })
+      if (key === null) return toast(gettext("A chart can have at most %(count)s series.", { count: MAX_LINES }), { isError: true })
       const [found] = chartsOf(page, key)
       page.arranged()
       if (!found && isDivided(page)) return page.reload()

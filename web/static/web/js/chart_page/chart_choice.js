@@ -19,7 +19,7 @@ export function choice(page) {
     // Selected series stay visible during further searches.
     const paths = [...chosen, ...matching.filter((path) => !chosen.includes(path))]
     const rows = paths.slice(0, MAX_SHOWN).map(row)
-    if (paths.length > MAX_SHOWN) rows.push(text("p", "muted", gettext("%(count)s more: type a part of the path", { count: paths.length - MAX_SHOWN })))
+    if (paths.length > MAX_SHOWN) rows.push(text("p", "muted", gettext("%(count)s more. Type to filter.", { count: paths.length - MAX_SHOWN })))
     list.replaceChildren(...rows)
   }
 

@@ -48,8 +48,8 @@ function bar(page, choose) {
   }
   page.part("choose-axis").addEventListener("click", async () => {
     const [over] = await choose({
-      title: gettext("Draw over a series"),
-      hint: gettext("Each chart shows its lines over the values of this series at the same steps."),
+      title: gettext("Choose X axis"),
+      hint: gettext("The X axis shows the values of this series at the same steps."),
       chosen: [page.options.get("over")].filter(Boolean),
       isSingle: true,
     })

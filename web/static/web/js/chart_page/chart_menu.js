@@ -33,8 +33,8 @@ export function menu(page, { choose, shelf, write }) {
 
   async function join(paths) {
     const chosen = await choose({
-      title: gettext("Join series in one chart"),
-      hint: gettext("Or drag the title of a chart onto another chart."),
+      title: gettext("Combine series in one chart"),
+      hint: gettext("You can also drag a chart by its title onto another chart."),
       chosen: paths,
     })
     if (chosen.length < 2) return
@@ -64,7 +64,7 @@ function reflect(page, chart) {
   const pin = chart.querySelector('[data-do="pin"]')
   const isPinned = page.arrangement.isPinned(chart.dataset.chart)
   pin.setAttribute("aria-pressed", isPinned)
-  pin.title = isPinned ? gettext("Take from the top") : gettext("Pin to the top")
+  pin.title = isPinned ? gettext("Unpin from top") : gettext("Pin to top")
   pin.setAttribute("aria-label", pin.title)
   const written = chart.querySelector('[data-do="annotations"]')
   const count = chartOf(chart)?.figure?.marks?.length ?? 0

@@ -34,11 +34,11 @@ export function search(page, onFound) {
         headers: { Accept: "application/json" },
         signal: request.signal,
       })
-      if (!response.ok) return showStatus(page, gettext("The server cannot search just now. Try again in a moment."))
+      if (!response.ok) return showStatus(page, gettext("Search is not available right now. Try again in a moment."))
       const { paths, count, mistake } = await response.json()
       show({ paths: new Set(paths), count, mistake, part: field.value })
     } catch (error) {
-      if (error.name !== "AbortError") showStatus(page, gettext("The server does not answer."))
+      if (error.name !== "AbortError") showStatus(page, gettext("The server is not responding."))
     }
   }
 
@@ -50,7 +50,7 @@ export function search(page, onFound) {
 
 // Shows the charts with one of these paths or, without paths, with this substring.
 function found(page, { paths = null, count, mistake = "", part }) {
-  showStatus(page, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
+  showStatus(page, mistake && gettext("Invalid regular expression: %(why)s.", { why: mistake }))
   // An expression is usually invalid while being typed.
   if (mistake) return
   const searched = part.toLowerCase()

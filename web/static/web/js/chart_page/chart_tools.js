@@ -87,10 +87,10 @@ function addressOf(chart) {
 
 async function reportLink(copying) {
   if (await copying) return toast(gettext("Link copied."))
-  toast(gettext("This browser does not let the page copy. Open the chart in full screen and copy the address."), { isError: true })
+  toast(gettext("The browser blocked copying. Open the chart in full screen and copy the URL."), { isError: true })
 }
 
 async function reportCopy(copying) {
   if (await copying) return toast(gettext("Copied."))
-  toast(gettext("This browser does not let the page copy. Save the picture instead."), { isError: true })
+  toast(gettext("The browser blocked copying. Save the image instead."), { isError: true })
 }

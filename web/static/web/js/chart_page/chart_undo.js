@@ -37,7 +37,7 @@ export function undoable(page, { names, of = "", goesOn = false, isUsual = () =>
   async function go(step) {
     settle()
     const target = changes.go(step)
-    if (target === null) return toast(step < 0 ? gettext("There is nothing to undo.") : gettext("There is nothing to do again."))
+    if (target === null) return toast(step < 0 ? gettext("Nothing to undo.") : gettext("Nothing to redo."))
     store()
     const { options, arrangement } = JSON.parse(target)
     const parameters = Object.fromEntries(names.map((name) => [name, new Map(options).get(name) ?? null]))

@@ -104,7 +104,7 @@ export class ChartsSide {
       line: this.#groups[slot] ?? slot,
       isOpen,
       status: isOpen ? gettext("shown in the charts") : gettext("not shown in the charts"),
-      title: isOpen ? gettext("Leave it out of the charts; with Alt, it alone") : gettext("Show it in the charts; with Alt, it alone"),
+      title: isOpen ? gettext("Hide in charts (Alt: show only this run)") : gettext("Show in charts (Alt: show only this run)"),
     }
   }
 
@@ -156,7 +156,7 @@ export class ChartsSide {
   }
 
   #change(change) {
-    if (change() === false) toast(gettext("Up to %(count)s runs can be told apart; close another eye first.", { count: this.eyes.most }))
+    if (change() === false) toast(gettext("Charts show at most %(count)s runs. Hide another run first.", { count: this.eyes.most }))
     this.onChange()
   }
 

@@ -92,7 +92,7 @@ class MarkLayer {
     this.element = element
     this.layer = createElement("div", "run-marks")
     this.layer.setAttribute("role", "group")
-    this.layer.setAttribute("aria-label", gettext("Texts at points"))
+    this.layer.setAttribute("aria-label", gettext("Annotations"))
     this.box = createElement("div", "run-marks__box")
     this.line = createElement("div", "run-marks__line")
     this.box.hidden = this.line.hidden = true
@@ -180,7 +180,7 @@ function button({ left, marks }, index) {
 
 function named({ name, text, step }, count) {
   if (count === 1) return gettext("%(name)s at step %(step)s: %(text)s", { name, step: number(step), text })
-  return ngettext("%(count)s text about step %(step)s", "%(count)s texts about step %(step)s", count, { count, step: number(step) })
+  return ngettext("%(count)s annotation at step %(step)s", "%(count)s annotations at step %(step)s", count, { count, step: number(step) })
 }
 
 function row({ name, line, text, step, author }) {

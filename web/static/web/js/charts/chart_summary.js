@@ -13,13 +13,13 @@ export function summaryOf(data, layout = {}) {
   const sentences = shown.slice(0, MAX_TRACES).map((trace) => sentence(trace, layout)).filter(Boolean)
   const left = shown.length - MAX_TRACES
   if (left > 0) sentences.push(ngettext("%(count)s more line.", "%(count)s more lines.", left, { count: number(left) }))
-  return sentences.length ? sentences.join(" ") : gettext("Nothing is drawn.")
+  return sentences.length ? sentences.join(" ") : gettext("No data.")
 }
 
 function sentence(trace, layout) {
   const name = plain(trace.name ?? "")
   if (trace.type === "bar") return bars(trace, name)
-  if (trace.z) return rows(trace.z.length, name || gettext("A map"))
+  if (trace.z) return rows(trace.z.length, name || gettext("Heat map"))
   if (!trace.y) return ""
   return line(trace, name, layout[axisName(trace)]?.type === "date")
 }
@@ -27,7 +27,7 @@ function sentence(trace, layout) {
 function line({ x, y }, name, isDate) {
   const places = Array.from(y, (_, place) => place).filter((place) => Number.isFinite(y[place]))
   const subject = name || gettext("The line")
-  if (!places.length) return gettext("%(line)s: no value that can be drawn.", { line: subject })
+  if (!places.length) return gettext("%(line)s: no finite values.", { line: subject })
   let low = Infinity
   let high = -Infinity
   for (const place of places) {
@@ -39,14 +39,14 @@ function line({ x, y }, name, isDate) {
   const values = { line: subject, count: number(count), last: number(y[last]), lowest: number(low), highest: number(high) }
   if (!x) {
     return ngettext(
-      "%(line)s: %(count)s point, last %(last)s, lowest %(lowest)s, highest %(highest)s.",
-      "%(line)s: %(count)s points, last %(last)s, lowest %(lowest)s, highest %(highest)s.",
+      "%(line)s: %(count)s point, last %(last)s, minimum %(lowest)s, maximum %(highest)s.",
+      "%(line)s: %(count)s points, last %(last)s, minimum %(lowest)s, maximum %(highest)s.",
       count, values,
     )
   }
   return ngettext(
-    "%(line)s: %(count)s point, last %(last)s at %(place)s, lowest %(lowest)s, highest %(highest)s.",
-    "%(line)s: %(count)s points, last %(last)s at %(place)s, lowest %(lowest)s, highest %(highest)s.",
+    "%(line)s: %(count)s point, last %(last)s at %(place)s, minimum %(lowest)s, maximum %(highest)s.",
+    "%(line)s: %(count)s points, last %(last)s at %(place)s, minimum %(lowest)s, maximum %(highest)s.",
     count, { ...values, place: where(x[last], isDate) },
   )
 }

@@ -280,7 +280,7 @@ export class Hover {
     if (line.low) row.append(part("muted", gettext("%(low)s to %(high)s", { low: number(line.low[index]), high: number(line.high[index]) })))
     const x = line.x[index]
     if (x !== this.place) row.append(part("muted", gettext("at %(place)s", { place: this.described(x) })))
-    if (line.smooth) row.append(part("muted", gettext("smooth %(value)s", { value: number(line.smooth[index]) })))
+    if (line.smooth) row.append(part("muted", gettext("smoothed %(value)s", { value: number(line.smooth[index]) })))
     return row
   }
 
@@ -305,7 +305,7 @@ export class Hover {
   described(place) {
     const { axis, over } = this.chart.figure
     if (axis === "time") return this.isShort ? toMillisecond(place) : toSecond(place)
-    if (axis === "relative") return gettext("%(time)s after the start", { time: duration(place) })
+    if (axis === "relative") return gettext("%(time)s after start", { time: duration(place) })
     if (axis === "series") return `${over} ${number(place)}`
     return gettext("step %(step)s", { step: number(this.isSummarized ? Math.round(place) : place) })
   }

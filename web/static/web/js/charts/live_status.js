@@ -10,7 +10,7 @@ export function liveStatus(page) {
   function show() {
     sign.hidden = since === null
     if (since) sign.textContent = gettext(
-    "The server has not answered since %(time)s. What you see is as old as that; the page keeps trying.",
+    "No response from the server since %(time)s. Data may be outdated; retrying.",
     { time: clockSeconds(since) },
   )
   }

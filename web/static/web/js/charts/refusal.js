@@ -11,6 +11,6 @@ async function messageOf(response) {
   try {
     return (await response.json()).error.message
   } catch {
-    return gettext("the server answered %(status)s", { status: response.status })
+    return gettext("the server returned status %(status)s", { status: response.status })
   }
 }

@@ -54,7 +54,7 @@ function moveTo(list, item, to) {
     setDisabled(each, "down:", index === items.length - 1)
   })
   const status = document.getElementById(list.dataset.said)
-  if (status) status.textContent = gettext("%(name)s: place %(place)s of %(all)s", { name: item.dataset.name, place: to, all: items.length - 1 })
+  if (status) status.textContent = gettext("%(name)s: position %(place)s of %(all)s", { name: item.dataset.name, place: to, all: items.length - 1 })
 }
 
 function setDisabled(item, start, isDisabled) {

@@ -8,7 +8,7 @@ const FEEDBACK_MS = 1_500
 
 export async function copyWithFeedback(button, text) {
   const isCopied = await copyText(text, button)
-  if (!isCopied) return toast(gettext("This browser does not let the page copy. Select the text and copy it by hand."), { isError: true })
+  if (!isCopied) return toast(gettext("The browser blocked copying. Select the text and copy it manually."), { isError: true })
   const label = (button.dataset.label ??= button.getAttribute("aria-label") ?? "")
   setLabel(button, gettext("Copied"), "yes")
   setTimeout(() => setLabel(button, label, ""), FEEDBACK_MS)

@@ -10,7 +10,7 @@ export function lazy(make) {
     making ??= make().catch((error) => {
       making = null
       reportError(error)
-      toast(gettext("This part of the page did not come. Try again in a moment."), { isError: true })
+      toast(gettext("This part of the page could not be loaded. Try again in a moment."), { isError: true })
       return null
     })
     return making

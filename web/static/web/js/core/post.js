@@ -16,7 +16,7 @@ export async function post(address, fields) {
   if (answer?.error) throw new RequestError(answer.error.message, answer)
   // A proxy may have given up while the server continued.
   if (response.status >= 500) throw new NoResponseError()
-  throw new RequestError(gettext("The server did not take this (%(status)s).", { status: response.status }))
+  throw new RequestError(gettext("The server rejected the request (%(status)s).", { status: response.status }))
 }
 
 // The request may have been processed even if the response was lost or truncated.
@@ -40,6 +40,6 @@ export class RequestError extends Error {
 
 export class NoResponseError extends RequestError {
   constructor() {
-    super(gettext("The connection was lost before the server said what it did: this may be done or not. Look before you try again."))
+    super(gettext("The connection was lost before the server responded. Check whether the change was made before you try again."))
   }
 }

@@ -7,7 +7,7 @@ import { createElement } from "./elements.js"
 import { toast } from "./toasts.js"
 import { gettext } from "./texts.js"
 
-const NO_RESPONSE = gettext("The server did not answer. Try again in a moment.")
+const NO_RESPONSE = gettext("The server did not respond. Try again in a moment.")
 const LOADS_ITSELF = ["intersect", "load", "revealed"]
 
 export function isPoll({ sourceEvent }) {
@@ -47,7 +47,7 @@ function showError(ctx, text) {
   if (isPoll(ctx)) {
     document.dispatchEvent(new CustomEvent("poll-refused", { detail: text }))
   } else if (LOADS_ITSELF.includes(ctx.sourceEvent?.type)) {
-    ctx.sourceElement.replaceChildren(createElement("p", "muted wrap", gettext("%(why)s Reload the page to see this.", { why: text })))
+    ctx.sourceElement.replaceChildren(createElement("p", "muted wrap", gettext("%(why)s Reload the page to try again.", { why: text })))
   } else {
     toast(text, { isError: true })
   }

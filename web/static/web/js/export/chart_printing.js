@@ -61,7 +61,7 @@ function toPaper() {
     // Plotly draws synchronously; only later steps are awaited.
     if (chart.isDrawn) chart.paint(window.Plotly).catch(reportError)
     else if (!isSketched(chart)) {
-      chart.plot.dataset.undrawn = gettext("Not drawn yet when this was printed. “Print” on the page draws everything first.")
+      chart.plot.dataset.undrawn = gettext("Not loaded when the page was printed. Use the Print button on the page to load everything first.")
     }
     fitToSheet(chart)
   }

@@ -36,7 +36,7 @@ async function start(button) {
 }
 
 function drawing(done, all) {
-  sign.firstElementChild.textContent = gettext("Drawing for print: %(done)s of %(all)s charts", { done, all })
+  sign.firstElementChild.textContent = gettext("Preparing to print: %(done)s of %(all)s charts", { done, all })
 }
 
 // Resolves when the page is complete; `say` is called for each chart.
@@ -88,7 +88,7 @@ function progressDialog(onStop) {
   button.append(icon("x"), gettext("Cancel"))
   button.addEventListener("click", onStop)
   element.addEventListener("keydown", ({ key }) => key === "Escape" && onStop())
-  element.append(createElement("p", "", gettext("Preparing for print")), button)
+  element.append(createElement("p", "", gettext("Preparing to print")), button)
   document.body.append(element)
   button.focus({ preventScroll: true })
   return element

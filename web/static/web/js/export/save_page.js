@@ -35,7 +35,7 @@ export default function savePageMenu(button) {
 
 async function save(format) {
   toPaper()
-  const onProgress = (done, all) => toast(gettext("Drawing %(done)s of %(all)s charts", { done, all }))
+  const onProgress = (done, all) => toast(gettext("Loading %(done)s of %(all)s charts", { done, all }))
   await loadAll(new AbortController().signal, (done, all) => done === 1 && onProgress(done, all))
   const { savePage } = await import("./chart_files.js")
   const element = document.querySelector("main")

@@ -133,7 +133,7 @@ class Log {
     if (position === this.linked) row.classList.add("log__line--linked")
     if (this.search.has(position)) row.classList.add("log__line--found")
     if (position === this.search.current) row.classList.add("log__line--current")
-    row.append(line ? lineText(line.text, this.search.text) : element("span", "log__text log__more", line === null ? "" : gettext("(cannot be read)")))
+    row.append(line ? lineText(line.text, this.search.text) : element("span", "log__text log__more", line === null ? "" : gettext("(unreadable)")))
     return row
   }
 
@@ -213,7 +213,7 @@ class Log {
   showMatches(isWhole) {
     const { text, count, place, isCut, hasFailed } = this.search
     const all = `${count.toLocaleString("en")}${isCut || hasFailed || !isWhole ? "+" : ""}`
-    const none = hasFailed ? gettext("Could not be searched") : isWhole ? gettext("No match") : gettext("Searching…")
+    const none = hasFailed ? gettext("Search failed") : isWhole ? gettext("No matches") : gettext("Searching…")
     const at = place >= 0
       ? gettext("%(place)s of %(all)s", { place: (place + 1).toLocaleString("en"), all })
       : ngettext("%(count)s match", "%(count)s matches", count, { count: all })
@@ -239,7 +239,7 @@ class Log {
     try {
       const response = await fetch(url, { headers })
       if (response.status === 304) return null
-      if (!response.ok) throw new Error(gettext("the server answered %(status)s", { status: response.status }))
+      if (!response.ok) throw new Error(gettext("the server returned status %(status)s", { status: response.status }))
       setText(this.part("told"), "")
       return { body: await response.json(), etag: response.headers.get("ETag") }
     } catch (error) {

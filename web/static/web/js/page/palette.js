@@ -218,15 +218,15 @@ function tabs() {
 
 function actions() {
   return [
-    { kind: "action", label: gettext("Change the theme"), hint: gettext("light, dark or as the system"), act: () => document.querySelector("[data-behaviour~=theme-switch]").click() },
-    { kind: "action", label: gettext("Copy a link to this page"), act: copyLink },
+    { kind: "action", label: gettext("Change theme"), hint: gettext("light, dark or system"), act: () => document.querySelector("[data-behaviour~=theme-switch]").click() },
+    { kind: "action", label: gettext("Copy link to this page"), act: copyLink },
     { kind: "action", label: gettext("Keyboard shortcuts"), hint: "?", act: () => openDialog("shortcuts") },
     { kind: "action", label: gettext("Sign out"), act: () => signOut().requestSubmit() },
   ]
 }
 
 async function copyLink() {
-  toast((await copyText(location.href)) ? gettext("The link is copied.") : gettext("This browser does not let the page copy; take the link from its address bar."))
+  toast((await copyText(location.href)) ? gettext("Link copied.") : gettext("The browser blocked copying. Copy the URL from the address bar."))
 }
 
 function signOut() {

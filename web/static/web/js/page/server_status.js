@@ -29,7 +29,7 @@ export default function away(element) {
     const wasThere = text.hidden
     if (isThere) seenAt = new Date()
     text.hidden = isThere
-    if (isThere && !wasThere) toast(gettext("The server answers again."))
+    if (isThere && !wasThere) toast(gettext("The server is responding again."))
     if (!isThere && wasThere) {
       since.dateTime = seenAt.toISOString()
       since.textContent = clock(seenAt)

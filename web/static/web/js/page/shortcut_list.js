@@ -9,17 +9,17 @@ const SEARCH = "main input[type=search], main [role=search] input:not([type=hidd
 const PLACES = document.getElementById("palette")?.dataset ?? {}
 
 const ALWAYS = [
-  entry("Mod+k", gettext("Everywhere"), gettext("Go to a project, a run, a ladder or a page"), () => openDialog("palette"), () => "placesUrl" in PLACES),
-  entry("?", gettext("Everywhere"), gettext("These shortcuts"), () => openDialog("shortcuts")),
+  entry("Mod+k", gettext("Everywhere"), gettext("Go to a project, run, ladder or page"), () => openDialog("palette"), () => "placesUrl" in PLACES),
+  entry("?", gettext("Everywhere"), gettext("Show keyboard shortcuts"), () => openDialog("shortcuts")),
   entry("/", gettext("Everywhere"), gettext("Search on this page"), search, () => Boolean(searchField())),
   entry("j", gettext("In tables"), gettext("Next row"), () => moveRow(1), () => !hasFindings() && hasRows()),
   entry("k", gettext("In tables"), gettext("Previous row"), () => moveRow(-1), () => !hasFindings() && hasRows()),
   entry("j", gettext("On a run"), gettext("Next finding"), () => moveFinding(1), hasFindings),
   entry("k", gettext("On a run"), gettext("Previous finding"), () => moveFinding(-1), hasFindings),
-  entry("[", gettext("On a run"), gettext("The run before"), () => beside("before").click(), () => Boolean(beside("before"))),
-  entry("]", gettext("On a run"), gettext("The run after"), () => beside("after").click(), () => Boolean(beside("after"))),
-  { ...entry("Mod+z", gettext("On charts"), gettext("Undo the last change"), () => charts().dispatchEvent(new Event("undo")), () => Boolean(charts())), isTypedToo: true },
-  { ...entry("Mod+Shift+z", gettext("On charts"), gettext("Do it again"), () => charts().dispatchEvent(new Event("redo")), () => Boolean(charts())), isTypedToo: true },
+  entry("[", gettext("On a run"), gettext("Previous run"), () => beside("before").click(), () => Boolean(beside("before"))),
+  entry("]", gettext("On a run"), gettext("Next run"), () => beside("after").click(), () => Boolean(beside("after"))),
+  { ...entry("Mod+z", gettext("On charts"), gettext("Undo"), () => charts().dispatchEvent(new Event("undo")), () => Boolean(charts())), isTypedToo: true },
+  { ...entry("Mod+Shift+z", gettext("On charts"), gettext("Redo"), () => charts().dispatchEvent(new Event("redo")), () => Boolean(charts())), isTypedToo: true },
   entry("g p", gettext("Go to"), gettext("Projects"), () => location.assign("/"), () => "placesUrl" in PLACES),
   entry("g r", gettext("Go to"), gettext("Runs of this project"), () => location.assign(PLACES.projectUrl), () => "projectUrl" in PLACES),
 ]

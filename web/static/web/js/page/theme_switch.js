@@ -3,7 +3,7 @@ import { watchPrinting } from "../export/print_layout.js"
 import { gettext } from "../core/texts.js"
 
 const ORDER = ["auto", "light", "dark"]
-const LABELS = { auto: gettext("Theme: as the system"), light: gettext("Theme: light"), dark: gettext("Theme: dark") }
+const LABELS = { auto: gettext("Theme: system"), light: gettext("Theme: light"), dark: gettext("Theme: dark") }
 
 export default function theme(button) {
   label(button)

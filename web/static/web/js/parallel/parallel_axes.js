@@ -145,7 +145,7 @@ class ParallelAxes {
     const window = this.windows[index]
     return window
       ? gettext("%(axis)s, from %(low)s to %(high)s", { axis: axis.label, low: valueText(window[0]), high: valueText(window[1]) })
-      : gettext("%(axis)s, all", { axis: axis.label })
+      : gettext("%(axis)s, all values", { axis: axis.label })
   }
 
   dragWindow(index, event) {
@@ -240,8 +240,8 @@ class ParallelAxes {
     const isNarrowed = this.windows.some(Boolean)
     const remaining = this.runs.filter((_, index) => isInside[index])
     this.summary = isNarrowed ? ngettext(
-      "%(count)s of %(all)s runs lies within.",
-      "%(count)s of %(all)s runs lie within.",
+      "%(count)s of %(all)s runs selected.",
+      "%(count)s of %(all)s runs selected.",
       remaining.length, { count: remaining.length, all: this.runs.length },
     ) : ""
     this.showRun(null)
@@ -249,7 +249,7 @@ class ParallelAxes {
     const button = this.part("keep")
     button.hidden = !isNarrowed || !remaining.length || remaining.length > MAX_COMPARED
     button.href = this.addressOf(remaining)
-    this.part("keep-text").textContent = ngettext("Compare only this run", "Compare only these %(count)s", remaining.length)
+    this.part("keep-text").textContent = ngettext("Compare only this run", "Compare only these %(count)s runs", remaining.length)
   }
 
   // Runs keep their colors, unless some have none.

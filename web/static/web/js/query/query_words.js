@@ -5,8 +5,8 @@ const PLAIN = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
 
 // Fields of runs and their units.
 const UNITS = {
-  gpu: gettext("percent, of the whole run"),
-  cpu: gettext("percent, of the whole run"),
+  gpu: gettext("percent, whole run"),
+  cpu: gettext("percent, whole run"),
   gpu_idle: gettext("percent"),
   gpu_hours: gettext("hours"),
   energy: gettext("kilowatt-hours"),

@@ -115,7 +115,7 @@ export class SearchBox {
       else this.onEdit(filter)
     })
     const remove = createElement("button", "search__remove")
-    remove.setAttribute("aria-label", gettext("Remove the filter %(filter)s", { filter: text }))
+    remove.setAttribute("aria-label", gettext("Remove filter %(filter)s", { filter: text }))
     remove.append(icon("x"))
     remove.addEventListener("click", () => {
       this.replace(filter, null)

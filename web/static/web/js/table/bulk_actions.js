@@ -50,8 +50,8 @@ export class BulkActions {
     const questionFor = (count) => {
       const values = { count: number(count), tag }
       return isAdded
-        ? ngettext("Tag %(count)s run “%(tag)s”?", "Tag %(count)s runs “%(tag)s”?", count, values)
-        : ngettext("Take “%(tag)s” off %(count)s run?", "Take “%(tag)s” off %(count)s runs?", count, values)
+        ? ngettext("Add tag “%(tag)s” to %(count)s run?", "Add tag “%(tag)s” to %(count)s runs?", count, values)
+        : ngettext("Remove tag “%(tag)s” from %(count)s run?", "Remove tag “%(tag)s” from %(count)s runs?", count, values)
     }
     const found = await this.#change(this.addresses.tag, { [action]: tag }, questionFor)
     if (!found) return
@@ -60,8 +60,8 @@ export class BulkActions {
     panel.open = false
     const values = { count: number(done.length), tag }
     const text = isAdded
-      ? ngettext("Tagged %(count)s run “%(tag)s”", "Tagged %(count)s runs “%(tag)s”", done.length, values)
-      : ngettext("Took “%(tag)s” off %(count)s run", "Took “%(tag)s” off %(count)s runs", done.length, values)
+      ? ngettext("Added tag “%(tag)s” to %(count)s run", "Added tag “%(tag)s” to %(count)s runs", done.length, values)
+      : ngettext("Removed tag “%(tag)s” from %(count)s run", "Removed tag “%(tag)s” from %(count)s runs", done.length, values)
     const back = { address: this.addresses.tag, fields: { [isAdded ? "remove" : "add"]: tag } }
     this.#report(found, text, back, {})
   }
@@ -77,8 +77,8 @@ export class BulkActions {
     const values = { count: number(done.length), kept: number(skipped) }
     const text = skipped
       ? ngettext(
-          "Moved %(count)s run to the trash; %(kept)s stayed, pinned or gone",
-          "Moved %(count)s runs to the trash; %(kept)s stayed, pinned or gone",
+          "Moved %(count)s run to the trash; skipped %(kept)s pinned or deleted",
+          "Moved %(count)s runs to the trash; skipped %(kept)s pinned or deleted",
           done.length, values,
         )
       : ngettext("Moved %(count)s run to the trash", "Moved %(count)s runs to the trash", done.length, values)
@@ -112,11 +112,11 @@ export class BulkActions {
       toast(ngettext("Undone for %(count)s run", "Undone for %(count)s runs", count, { count: number(count) }))
     }
     if (lost.length) {
-      return toast(gettext("The connection was lost, and the server may still be at it: runs may have changed. Look before you try again."), { isError: true, onUndo: undo })
+      return toast(gettext("The connection was lost, and the server may still be changing runs. Check before you try again."), { isError: true, onUndo: undo })
     }
     toast(text, { onUndo: done.length ? undo : null })
-    if (refusal) toast(gettext("Others stayed as they are: %(why)s", { why: refusal }), { isError: true })
-    else if (wasLost && done.length < asked) toast(gettext("The connection was lost meanwhile; others stayed as they are."), { isError: true })
+    if (refusal) toast(gettext("The other runs were not changed: %(why)s", { why: refusal }), { isError: true })
+    else if (wasLost && done.length < asked) toast(gettext("The connection was lost. The other runs were not changed."), { isError: true })
   }
 
   // Reverts the reported changes and those of requests that got no response.
@@ -124,11 +124,11 @@ export class BulkActions {
     const ids = new Set(done)
     for (const name of lost) {
       const found = await fetchChange(this.changedUrl, name)
-      if (!found) return { refusal: gettext("The server does not answer; nothing is undone yet.") }
+      if (!found) return { refusal: gettext("The server is not responding. Nothing has been undone.") }
       for (const id of found.changed) ids.add(id)
     }
     const back = await this.#sendInChunks(address, fields, [...ids], 0, ids.size)
-    const refusal = back.lost.length ? gettext("The connection was lost before all was undone.") : back.refusal
+    const refusal = back.lost.length ? gettext("The connection was lost. Some changes were not undone.") : back.refusal
     return { refusal, count: ids.size }
   }
 
@@ -157,8 +157,8 @@ export class BulkActions {
     if (!this.progress) return
     const values = { count: number(count), all: number(all) }
     setText(this.progress, count
-      ? gettext("%(count)s of %(all)s runs done …", values)
-      : ngettext("Changing %(all)s run …", "Changing %(all)s runs …", all, values))
+      ? gettext("%(count)s of %(all)s runs done…", values)
+      : ngettext("Changing %(all)s run…", "Changing %(all)s runs…", all, values))
     this.#showing ??= setTimeout(() => (this.progress.hidden = false), PROGRESS_DELAY_MS)
     this.#focused ??= document.activeElement
     this.bar.setAttribute("aria-busy", "true")
@@ -210,7 +210,7 @@ export class BulkActions {
         }
         const values = { now: number(matching), before: number(asked) }
         this.#hideProgress()
-        note = gettext("Another number matches now: %(now)s, not %(before)s. Nothing has changed yet.", values)
+        note = gettext("The number of matching runs is now %(now)s instead of %(before)s. Nothing has been changed yet.", values)
         asked = matching
       }
     }
@@ -260,7 +260,7 @@ export class BulkActions {
 
   #showConnectionLost() {
     if (!this.progress) return
-    setText(this.progress, gettext("The connection was lost; asking what has changed …"))
+    setText(this.progress, gettext("The connection was lost. Checking which runs changed…"))
     this.progress.hidden = false
   }
 }

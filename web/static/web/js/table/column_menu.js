@@ -52,12 +52,12 @@ function itemsOf({ key, isPinned }) {
   return [
     { what: "ascending", label: gettext("Sort ascending"), sign: "arrow-up" },
     { what: "descending", label: gettext("Sort descending"), sign: "arrow-down" },
-    { what: "then", label: gettext("Then by this"), sign: "plus", keys: "Shift Enter" },
-    { what: "pin", label: isPinned ? gettext("Unpin") : gettext("Pin to the left"), sign: "pin", keys: "p" },
+    { what: "then", label: gettext("Add to sort order"), sign: "plus", keys: "Shift Enter" },
+    { what: "pin", label: isPinned ? gettext("Unpin") : gettext("Pin left"), sign: "pin", keys: "p" },
     { what: "left", label: gettext("Move left"), sign: "chevron-right", keys: "Alt ←" },
     { what: "right", label: gettext("Move right"), sign: "chevron-right", keys: "Alt →" },
-    ...(canGroup(key) ? [{ what: "group", label: gettext("Group by this"), sign: "list-tree", keys: "g" }] : []),
-    { what: "remove", label: gettext("Remove the column"), sign: "x", keys: "Delete" },
+    ...(canGroup(key) ? [{ what: "group", label: gettext("Group by this column"), sign: "list-tree", keys: "g" }] : []),
+    { what: "remove", label: gettext("Remove column"), sign: "x", keys: "Delete" },
   ]
 }
 

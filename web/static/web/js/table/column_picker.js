@@ -68,8 +68,8 @@ export class ColumnPicker {
     label.title = labelOf(key)
     item.append(
       label,
-      actionButton("arrow-up", "up", key, gettext("Move %(column)s to the left", { column: labelOf(key) }), place === 0),
-      actionButton("arrow-down", "down", key, gettext("Move %(column)s to the right", { column: labelOf(key) }), place === count - 1),
+      actionButton("arrow-up", "up", key, gettext("Move %(column)s left", { column: labelOf(key) }), place === 0),
+      actionButton("arrow-down", "down", key, gettext("Move %(column)s right", { column: labelOf(key) }), place === count - 1),
       actionButton("pin", "pin", key, isPinned ? gettext("Unpin %(column)s", { column: labelOf(key) }) : gettext("Pin %(column)s", { column: labelOf(key) }), false, isPinned),
       actionButton("x", "remove", key, gettext("Remove %(column)s", { column: labelOf(key) })),
     )

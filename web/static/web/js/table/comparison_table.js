@@ -84,7 +84,7 @@ class ComparisonTable {
     this.pathCount = paths
     this.offset = next ?? paths
     this.part("more").hidden = next === null
-    this.part("more-text").textContent = gettext("Look at more of %(count)s attributes", { count: paths })
+    this.part("more-text").textContent = gettext("Show more of %(count)s attributes", { count: paths })
   }
 
   fetchPage(offset, limit = "", version = null) {
@@ -204,7 +204,7 @@ class ComparisonTable {
     const isEmpty = shown === 0 && this.offset >= this.pathCount
     this.table.hidden = isEmpty
     this.part("none").hidden = !isEmpty
-    this.showMessage(this.rowCount ? gettext("No path matches") : gettext("These runs do not differ"))
+    this.showMessage(this.rowCount ? gettext("No matching paths") : gettext("No differences between these runs"))
   }
 
   foldAll() {
@@ -247,7 +247,7 @@ class Group {
     this.button.type = "button"
     this.button.className = "compare-table__group"
     this.button.title = namespace
-    const label = span("compare-table__namespace", name || (namespace ? gettext("(no name)") : gettext("Without a namespace")))
+    const label = span("compare-table__namespace", name || (namespace ? gettext("(no name)") : gettext("No namespace")))
     this.number = span("muted")
     this.button.append(span("compare-table__arrow"), label, this.number)
     const header = cell("th", "")
@@ -293,7 +293,7 @@ class Group {
     const header = cell("th", "compare-table__path")
     header.scope = "row"
     const name = cell(isSeries ? "a" : "span", "clip", path.slice(path.lastIndexOf("/") + 1) || path)
-    name.title = isSeries ? gettext("%(path)s: show its chart", { path }) : path
+    name.title = isSeries ? gettext("%(path)s: show chart", { path }) : path
     if (isSeries) name.href = `${this.chartUrl}&text=${encodeURIComponent(path)}`
     header.append(name)
     row.append(header, ...cells.map(valueCell))
@@ -338,7 +338,7 @@ function valueCell([content, change, isChanged, hint]) {
   const [text, title] = content?.time === undefined ? [content, hint] : [toSecond(content.time), full(content.time)]
   const element = cell("td", "")
   if (isChanged) element.classList.add("compare-table__changed")
-  const value = span("compare-table__value", text ?? "absent")
+  const value = span("compare-table__value", text ?? gettext("not set"))
   if (text === null) value.classList.add("muted")
   value.title = title || text || ""
   element.append(value)

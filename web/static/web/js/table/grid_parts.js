@@ -9,7 +9,7 @@ export function groupLabel(group, keys, isOpen) {
     const part = createElement("span", "runs-grid__value")
     const name = createElement("span", "muted")
     name.textContent = `${labelOf(keys[place]).split("/").at(-1)} `
-    part.append(name, value === null ? gettext("nothing") : texts(value)[0])
+    part.append(name, value === null ? gettext("none") : texts(value)[0])
     return part
   })
   const count = createElement("span", "runs-grid__count")
@@ -53,19 +53,19 @@ export function fillFork(link, fork, parts = []) {
 }
 
 export function fillNumbers(cell, numbers, shown, column) {
-  if (numbers?.isLeftOut) return fillText(cell, "–", gettext("Of so many runs, only the first columns have numbers. Move this one to the left, or filter for fewer runs."))
+  if (numbers?.isLeftOut) return fillText(cell, "–", gettext("With this many runs, only the first columns have statistics. Move this column left, or filter the runs."))
   if (!numbers?.count) return fillText(cell, "")
   const labels = {
     mean: gettext("mean %(value)s"),
-    lowest: gettext("lowest %(value)s"),
-    highest: gettext("highest %(value)s"),
+    lowest: gettext("min %(value)s"),
+    highest: gettext("max %(value)s"),
     best: gettext("best %(value)s"),
   }
   const title = Object.keys(labels)
     .filter((name) => numbers[name] !== null)
     .map((name) => interpolate(labels[name], { value: textOf(numbers[name], column) }))
   const value = numbers[shown]
-  fillText(cell, value === null ? "" : textOf(value, column), gettext("%(numbers)s; of %(count)s", { numbers: title.join(", "), count: number(numbers.count) }))
+  fillText(cell, value === null ? "" : textOf(value, column), gettext("%(numbers)s; %(count)s values", { numbers: title.join(", "), count: number(numbers.count) }))
 }
 
 function textOf(value, { format }) {
@@ -81,7 +81,7 @@ export function fillDifference(cell, { isNumeric, isShare, place }, row, referen
   note.textContent = difference
   cell.prepend(note)
   const against = { change: difference, value: texts(reference.values[place])[0], run: reference.name }
-  const title = gettext("%(change)s against %(value)s of “%(run)s”", against)
+  const title = gettext("%(change)s vs. %(value)s of “%(run)s”", against)
   cell.title = cell.title ? `${cell.title}; ${title}` : title
 }
 
@@ -111,7 +111,7 @@ export function headCell(key, column, i) {
 
 function tickShown() {
   const mark = createElement("span", "runs-grid__mark", "checkbox")
-  mark.title = mark.ariaLabel = gettext("Tick the runs shown")
+  mark.title = mark.ariaLabel = gettext("Select visible runs")
   return mark
 }
 

@@ -284,7 +284,7 @@ export class GridView {
   #fillPin(drawn, row) {
     const isOnTop = this.rows.top.some(({ id }) => id === row?.id)
     drawn.element.classList.toggle("runs-grid__row--kept", isOnTop)
-    drawn.pin.title = isOnTop ? gettext("Keep it on top no longer") : gettext("Keep it on top")
+    drawn.pin.title = isOnTop ? gettext("Unpin from top") : gettext("Pin to top")
   }
 
   #fillGroup(drawn, { group, isOpen }) {

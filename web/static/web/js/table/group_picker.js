@@ -69,7 +69,7 @@ function chosen(key) {
   button.type = "button"
   button.className = "button button--quiet button--icon"
   button.dataset.key = key
-  button.setAttribute("aria-label", gettext("Do not group by %(column)s", { column: labelOf(key) }))
+  button.setAttribute("aria-label", gettext("Stop grouping by %(column)s", { column: labelOf(key) }))
   button.append(icon("x"))
   item.append(label, button)
   return item

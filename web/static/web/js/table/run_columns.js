@@ -7,7 +7,7 @@ import { gettext } from "../core/texts.js"
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
 // Keys match the server's Verdict enum.
 const VERDICTS = {
-  well: [gettext("no problem found"), gettext("Enough rules had data, and none found a problem")],
+  well: [gettext("no problems found"), gettext("Enough rules had data, and none found a problem")],
   unknown: [gettext("not enough data"), gettext("Most rules lack a measurement; the run page lists which")],
   "not diagnosed": [gettext("not diagnosed"), gettext("The diagnosis runs during training and when a stage ends")],
 }
@@ -31,19 +31,19 @@ const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 export const RUN_FIELDS = {
   state: { label: gettext("State"), width: 128, fill: fillState },
   started: { label: gettext("Started"), hint: zoned(gettext("Started")), width: 114, fill: fillMoment },
-  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Time in which processes ran, without pauses and waiting"), format: duration, fill: fillDuration },
+  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Active time, without pauses and waiting"), format: duration, fill: fillDuration },
   wall_time: { label: gettext("Wall time"), width: 106, isNumeric: true, hint: gettext("Time from start to end"), format: duration, fill: fillWallTime },
   stages: { label: gettext("Stages"), width: 192, fill: fillStages },
   tags: { label: gettext("Tags"), width: 160, fill: fillTags },
   finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
-  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilization over all of its stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
-  cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
-  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of GPU time without computing"), width: 92, isNumeric: true, isShare: true, format: percent, fill: fillShare },
-  gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },
-  energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, format: kilowattHours, fill: fillEnergy },
+  gpu: { label: gettext("GPU (run)"), hint: gettext("Mean GPU utilization over all stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
+  cpu: { label: gettext("CPU (run)"), hint: gettext("Mean utilization of the job's CPU cores over all stages"), width: 84, isNumeric: true, isShare: true, format: percent, fill: fillShare },
+  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of GPU time without computation"), width: 92, isNumeric: true, isShare: true, format: percent, fill: fillShare },
+  gpu_hours: { label: gettext("GPU hours"), hint: gettext("Allocated GPUs × hours"), width: 96, isNumeric: true, fill: fillValue },
+  energy: { label: gettext("Energy"), hint: gettext("Energy used by GPUs that report it, in kWh"), width: 116, isNumeric: true, format: kilowattHours, fill: fillEnergy },
   created: { label: gettext("Created"), hint: zoned(gettext("Created")), width: 114, fill: fillMoment },
   ended: { label: gettext("Ended"), hint: zoned(gettext("Ended")), width: 114, fill: fillMoment },
-  made_by: { label: gettext("Made by"), width: 140, fill: fillMaker },
+  made_by: { label: gettext("Created by"), width: 140, fill: fillMaker },
 }
 
 // Columns to the right of the name, in the order of the response.

@@ -251,7 +251,7 @@ class RunsGrid {
   // Changing a single run ends "all matching" and keeps the individually selected runs.
   leaveMatching() {
     if (!this.selection.endMatching()) return false
-    toast(gettext("No longer all that match: only the runs ticked one by one."))
+    toast(gettext("All matching runs deselected, except those you selected one by one."))
     return true
   }
 
@@ -272,7 +272,7 @@ class RunsGrid {
     const to = Math.min(last, from + MAX_RANGE - 1)
     if (to < last) {
       const values = { count: number(MAX_RANGE), all: number(last - from + 1) }
-      toast(gettext("The first %(count)s of these %(all)s rows are picked.", values))
+      toast(gettext("Selected the first %(count)s of %(all)s rows.", values))
     }
     await this.rows.load(from, to)
     const rows = Array.from({ length: to - from + 1 }, (_, i) => this.rows.row(from + i))
@@ -297,7 +297,7 @@ class RunsGrid {
 
   async openColours(position) {
     if (this.side.isGrouped) {
-      toast(gettext("Colors show groups. Clear “One line for each” to choose the color of a run."))
+      toast(gettext("Colors show groups. Clear “Group by” to choose the color of a run."))
       return
     }
     const { id } = this.rows.row(position) ?? {}
@@ -307,7 +307,7 @@ class RunsGrid {
       const colours = await this.colours()
       colours?.open(eye.slot, this.view.dotAt(position))
     } else if (id) {
-      toast(this.state.isCharts ? gettext("Open its eye first: only runs that are shown have a color.") : gettext("Tick the run first: only runs that are ticked have a color."))
+      toast(this.state.isCharts ? gettext("Show the run in charts first: only visible runs have a color.") : gettext("Select the run first: only selected runs have a color."))
     }
   }
 
@@ -350,7 +350,7 @@ class RunsGrid {
     if (pinned.length >= MAX_ON_TOP) pinned = this.rows.top.map(({ id }) => id)
     const isKept = pinned.includes(row.id)
     if (!isKept && pinned.length >= MAX_ON_TOP) {
-      toast(gettext("Up to %(count)s runs stay on top; take one from there first.", { count: MAX_ON_TOP }))
+      toast(gettext("You can pin at most %(count)s runs. Unpin one first.", { count: MAX_ON_TOP }))
       return
     }
     this.state.set("top", ...(isKept ? pinned.filter((id) => id !== row.id) : [...pinned, row.id]))

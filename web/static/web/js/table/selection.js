@@ -97,8 +97,8 @@ export class Selection {
       slot,
       line: slot,
       isOpen,
-      status: isOpen ? "" : gettext("left out of comparisons"),
-      title: isOpen ? gettext("Leave it out of comparisons’ charts") : gettext("Draw it in comparisons again"),
+      status: isOpen ? "" : gettext("hidden in comparisons"),
+      title: isOpen ? gettext("Hide in comparison charts") : gettext("Show in comparison charts"),
     }
   }
 

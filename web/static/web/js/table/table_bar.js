@@ -52,14 +52,14 @@ export class TableBar {
     const limit = { most: number(this.mostChanged) }
     const values = { count: number(matching) }
     setText(button, button.disabled
-      ? gettext("Filter for at most %(most)s runs to tick all", limit)
-      : ngettext("Tick the %(count)s run that matches", "Tick all %(count)s runs that match", matching, values))
+      ? gettext("Filter to at most %(most)s runs to select all", limit)
+      : ngettext("Select the %(count)s matching run", "Select all %(count)s matching runs", matching, values))
   }
 
   #drawSelection(selection, matching, shown) {
     const { ids, isMatching } = selection
     const picked = { count: number(isMatching ? matching : ids.length) }
-    const label = isMatching ? gettext("All %(count)s that match", picked) : gettext("%(count)s selected", picked)
+    const label = isMatching ? gettext("All %(count)s matching runs", picked) : gettext("%(count)s selected", picked)
     const isAny = isMatching || ids.length > 0
     setText(this.part("selected"), isAny ? label : "")
     this.part("picked").hidden = !isAny
@@ -76,9 +76,9 @@ export class TableBar {
   // The matching ids are known to the server only.
   #drawMatching() {
     const limit = { most: this.most }
-    link(this.part("compare"), gettext("Only runs ticked one by one can be compared, up to %(most)s", limit), null)
+    link(this.part("compare"), gettext("To compare, select up to %(most)s runs one by one", limit), null)
     const rungs = { most: MAX_RUNGS }
-    link(this.part("ladder"), gettext("Only runs ticked one by one make a ladder, up to %(most)s", rungs), null)
+    link(this.part("ladder"), gettext("To create a ladder, select up to %(most)s runs one by one", rungs), null)
   }
 
   #drawView(state) {
@@ -107,12 +107,12 @@ function counted(blocks, groups, isFiltered) {
     : ngettext("%(count)s run", "%(count)s runs", total, values)
   const isOffline = (groups ?? blocks).isOffline
   const text = groups ? gettext("%(groups)s of %(runs)s", { groups: groupCount(groups), runs: found }) : found
-  return isOffline ? gettext("%(runs)s, the server does not answer", { runs: text }) : text
+  return isOffline ? gettext("%(runs)s, server not responding", { runs: text }) : text
 }
 
 function groupCount({ groups, isCut }) {
   const values = { count: number(groups.length) }
-  if (isCut) return gettext("The largest %(count)s groups", values)
+  if (isCut) return gettext("Largest %(count)s groups", values)
   return ngettext("%(count)s group", "%(count)s groups", groups.length, values)
 }
 
