@@ -192,7 +192,7 @@ class TestWaiting:
         assert ask("/?part=start")["HX-Refresh"] == "true"
         kept = ask("/?part=start&keeps=page")
         assert "HX-Refresh" not in kept
-        assert "has arrived" in kept.content.decode()
+        assert "First run received" in kept.content.decode()
 
     def test_an_empty_project_is_loaded_anew_once_there_is_a_run(self, ask, project):
         address = f"/w/{project.workspace.slug}/{project.slug}/"
