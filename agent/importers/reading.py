@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,3})?")
@@ -18,6 +20,8 @@ class Reading(NamedTuple):
     values: dict[str, float]
     step: float | None = None
     is_users: bool = False
+    # Users' texts, histograms and media by path.
+    others: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass

@@ -110,7 +110,9 @@ def read_events(
             elif name in RATES:
                 totals[name] = amount
             elif not _add(values, name, amount, machine):
-                problems.add(f"{name[:_SHOWN]!a} has no path here", number)
+                problems.add(
+                    f"{name[:_SHOWN]!a} is skipped: Seamark has no such metric", number
+                )
         if cores:
             values["host/cpu_percent"] = sum(cores) / len(cores)
         values |= rates.of(totals, moment)
@@ -131,24 +133,33 @@ def _process_gpus(keys: Iterable[str]) -> set[int]:
 def read_history(
     lines: Iterable[str | Row], problems: Problems, machine: Machine
 ) -> Iterator[Reading]:
-    """Yield the numbers that the script logged, under the names it gave them."""
+    """Yield the numbers that the script logged, under the names it gave them.
+
+    Texts and media are left as they are in the file.
+    """
     paths: set[str] = set()
     for number, row, moment in _rows(lines, problems, machine):
         values: dict[str, float] = {}
+        others: dict[str, object] = {}
         for path, value in leaves("", row, 0):
             if path.startswith("_"):
                 continue
             amount = SPECIAL.get(value) if isinstance(value, str) else to_float(value)
-            if amount is None:
+            is_other = isinstance(value, str) or _is_media(value)
+            if amount is None and not is_other:
                 problems.add(f"the value of {path[:_SHOWN]!a} is no number", number)
                 continue
             if path not in paths and len(paths) >= _MAX_PATHS:
                 problems.add(f"there are more than {_MAX_PATHS:,} names", number)
                 continue
             paths.add(path)
-            values[path] = amount
-        if values:
-            yield Reading(moment, values, _measured(row.get("_step")), is_users=True)
+            if amount is None:
+                others[path] = value
+            else:
+                values[path] = amount
+        if values or others:
+            step = _measured(row.get("_step"))
+            yield Reading(moment, values, step, is_users=True, others=others)
 
 
 def read_metadata(text: str, file_facts: FileFacts) -> Machine:
@@ -235,7 +246,7 @@ def _moment(row: Row, machine: Machine) -> int | None:
 
 
 def _add(values: dict[str, float], name: str, amount: float, machine: Machine) -> bool:
-    """Add a metric's value; return False if it has no path here."""
+    """Add a metric's value; return False if there is no path for it."""
     of_gpu = GPU.fullmatch(name)
     if of_gpu:
         number, kind = int(of_gpu[1]), of_gpu[2]
@@ -283,12 +294,15 @@ class _Rates:
 
 def leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
     """Yield leaves of nested objects by path; media and too deep objects stay whole."""
-    is_media = isinstance(value, dict) and "_type" in value
-    if not isinstance(value, dict) or is_media or depth == _DEEPEST:
+    if not isinstance(value, dict) or _is_media(value) or depth == _DEEPEST:
         yield path, value
         return
     for key, member in value.items():
         yield from leaves(f"{path}/{key}" if path else str(key), member, depth + 1)
+
+
+def _is_media(value: object) -> bool:
+    return isinstance(value, dict) and "_type" in value
 
 
 def to_float(value: object) -> float | None:

@@ -34,7 +34,17 @@ _STATS_TIME, _STATS_ITEM = 2, 3
 _KEY, _NESTED_KEY, _VALUE_JSON = 1, 2, 16
 # Typed values of newer versions.
 _BOOLEAN, _INTEGER, _NUMBER, _TEXT, _JSON = 4, 5, 6, 7, 8
-_RUN_CONFIG, _RUN_SUMMARY, _RUN_NOTES, _RUN_TAG = 4, 5, 9, 10
+_RUN_CONFIG, _RUN_SUMMARY, _RUN_TAG = 4, 5, 10
+_RUN_TEXTS = {
+    1: "run_id",
+    3: "project",
+    6: "group",
+    7: "job_type",
+    8: "name",
+    9: "notes",
+}
+_EXIT, _EXIT_CODE = 18, 1
+_KINDS = (_CONFIG, _SUMMARY, _RUN, _ENVIRONMENT, _EXIT)
 _ENVIRONMENT_HOST, _CPU_COUNT, _CPU_COUNT_LOGICAL, _GPU_COUNT, _GPU_NVIDIA = (
     12,
     16,
@@ -50,13 +60,20 @@ DAMAGED = "a part of the file is damaged and left out"
 
 @dataclass
 class Values:
-    """The config, summary, machine, tags and notes; later records replace earlier ones."""
+    """The names, config, summary and machine; later records replace earlier ones."""
 
     config: Row = field(default_factory=dict)
     summary: Row = field(default_factory=dict)
     machine: Row = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
     notes: str = ""
+    run_id: str = ""
+    name: str = ""
+    project: str = ""
+    group: str = ""
+    job_type: str = ""
+    # None if the file has no end.
+    exit_code: int | None = None
 
 
 def is_run_file(beginning: bytes) -> bool:
@@ -89,15 +106,17 @@ def read_rows(file: BinaryIO, problems: Problems) -> Iterator[Row]:
 
 
 def read_values(file: BinaryIO, problems: Problems) -> Values:
-    """Return the config, the summary and the machine."""
+    """Return the names, the config, the summary and the machine."""
     values = Values()
-    for kind, record in _records(file, problems, _CONFIG, _SUMMARY, _RUN, _ENVIRONMENT):
+    for kind, record in _records(file, problems, *_KINDS):
         if kind == _CONFIG:
             _update(values.config, record)
         elif kind == _SUMMARY:
             _update(values.summary, record)
         elif kind == _ENVIRONMENT:
             values.machine |= _machine(record)
+        elif kind == _EXIT:
+            values.exit_code = signed(dict(fields(record)).get(_EXIT_CODE, 0))
         else:
             _read_run(record, values)
     values.config.pop("_wandb", None)
@@ -113,8 +132,8 @@ def _read_run(record: bytes, values: Values) -> None:
             _update(values.config, value)
         elif number == _RUN_SUMMARY:
             _update(values.summary, value)
-        elif number == _RUN_NOTES:
-            values.notes = value.decode("utf-8", "replace")
+        elif number in _RUN_TEXTS:
+            setattr(values, _RUN_TEXTS[number], value.decode("utf-8", "replace"))
         elif number == _RUN_TAG:
             values.tags.append(value.decode("utf-8", "replace"))
 

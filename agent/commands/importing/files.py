@@ -30,6 +30,7 @@ from seamark.importers.log_times import UnknownZone, to_moment, zone_of
 from seamark.importers.nvidia_query import Clock
 from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading
+from seamark.lifecycle.process_hooks import described
 from seamark.reading.runs import read_run, read_runs
 from seamark.run import Run
 from seamark.settings import Mode, Settings, read_settings
@@ -180,7 +181,10 @@ class Importer:
         """Log samples; those without a step are numbered by their time."""
         for reading in readings:
             if reading.is_users:
-                self.log_users(reading.values, reading.step, reading.moment)
+                if reading.values:
+                    self.log_users(reading.values, reading.step, reading.moment)
+                for path, value in reading.others.items():
+                    self.append(path, value, reading.step, reading.moment)
                 continue
             if reading.moment != self._last_tick:
                 self._last_tick = reading.moment
@@ -245,11 +249,16 @@ class Importer:
             place = f"{self.settings.namespace}/{path}"
             self._run[place].upload(content, name=name, wait=True)
 
-    def finish(self) -> None:
-        """Set the end of the run to its last sample, and deliver it."""
+    def finish(self, failure: str = "") -> None:
+        """Set the end of the run to its last sample, and deliver it.
+
+        With a failure, the run is marked as failed.
+        """
         if self._run is None:
             return
         self._wait()
+        if failure:
+            self._run.note_failure(described(failure))
         if self._last is not None:
             self._run.note_end(self._last)
         seconds = max(self.settings.exit_seconds, _DELIVERY_SECONDS)

@@ -1,9 +1,10 @@
-"""Import runs of W&B: system metrics, logged history and parameters.
+"""Import runs of W&B: history, media, parameters and system metrics.
 
-Accepts a run folder with W&B's binary file (*.wandb), or that file; or a file of JSON
-lines, such as wandb-events.jsonl, wandb-history.jsonl or an export of W&B's API, or the
-folder that contains them. Files next to them are read too: wandb-metadata.json, the
-parameters in config.yaml, and wandb-summary.json.
+Accepts W&B's folder of runs, or run folders with the binary file (*.wandb). Each run
+keeps its name and project, unless others are given. Also accepts files of JSON lines,
+such as wandb-events.jsonl, wandb-history.jsonl or an export of W&B's API, or the folder
+that contains them; they become one run. Files next to them are read too:
+wandb-metadata.json, the parameters in config.yaml, and wandb-summary.json.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from seamark.commands.importing.files import (
     add_times,
     clock_of,
     files_of,
-    marks_of,
-    report,
-    settings_of,
 )
+from seamark.commands.importing.sources import Source, import_each
+from seamark.commands.importing.wandb_media import with_media
 from seamark.commands.output import Refusal
+from seamark.importers.nvidia_query import Clock
 from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading
 from seamark.importers.text import lines_of, open_log
@@ -38,16 +39,19 @@ from seamark.importers.wandb import (
 )
 from seamark.importers.wandb_fields import OF_ONE_PROCESS
 from seamark.importers.wandb_file import (
+    Values,
     is_run_file,
     read_rows,
     read_stats,
     read_values,
 )
 from seamark.importers.wandb_values import read_config, read_summary, summary_values
+from seamark.settings import Settings
 
-HELP = "import system metrics, history and parameters of W&B"
+HELP = "import history, media, parameters and system metrics of W&B"
 EXAMPLES = (
-    "seamark import wandb wandb/offline-run-20260812_101500-abc123 --run abc123",
+    "seamark import wandb wandb",
+    "seamark import wandb wandb/offline-run-20260812_101500-abc123 --project digits",
     "seamark import wandb wandb/run-20260812_101500-abc123/files --run abc123",
     "seamark import wandb events.jsonl history.jsonl --project digits --stage train",
 )
@@ -68,13 +72,59 @@ _INFERRED = 0.4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_files(parser, "a file of JSON lines, or a W&B run folder")
+    add_files(parser, "a W&B folder of runs, a run folder, or a file of JSON lines")
     add_times(parser)
 
 
 def perform(chosen: argparse.Namespace) -> int:
     clock = clock_of(chosen)
-    settings = settings_of(chosen)
+
+    def import_one(
+        own: argparse.Namespace,
+        settings: Settings,
+        _source: Source,
+        marks: Mapping[Path, str],
+    ) -> Imported:
+        return _import(own, settings, marks, clock)
+
+    return import_each(chosen, _sources(chosen), import_one)
+
+
+def _sources(chosen: argparse.Namespace) -> list[Source]:
+    """Return the runs: those of run files by their ids, and one of all other files."""
+    paths = list(dict.fromkeys(_found(chosen)))
+    if chosen.run:
+        return [Source(files=dict.fromkeys(paths, ""))]
+    others: dict[Path, str] = {}
+    files: dict[str, dict[Path, str]] = {}
+    values: dict[str, Values] = {}
+    for path in paths:
+        if not _is_run_file(path):
+            others[path] = ""
+            continue
+        found = _run_values(path)
+        key = found.run_id or path.stem
+        # A resumed run has a file for each attempt.
+        files.setdefault(key, {})[path] = ""
+        values[key] = found
+    sources = [
+        Source(
+            run=values[key].name or key,
+            project=values[key].project,
+            key=key,
+            files=own,
+        )
+        for key, own in files.items()
+    ]
+    return [*sources, Source(files=others)] if others or not sources else sources
+
+
+def _import(
+    chosen: argparse.Namespace,
+    settings: Settings,
+    marks: Mapping[Path, str],
+    clock: Clock,
+) -> Imported:
     imported, file_facts = Imported(), FileFacts()
     importer = Importer(settings, imported, chosen.tag)
 
@@ -82,26 +132,32 @@ def perform(chosen: argparse.Namespace) -> int:
         path: Path, problems: Problems, file_facts: FileFacts
     ) -> Iterator[Reading]:
         if _is_run_file(path):
-            yield from _run_file_readings(path, problems, file_facts)
+            readings = _run_file_readings(path, problems, file_facts)
+            folder = path.parent / "files"
+            yield from (with_media(each, folder, problems) for each in readings)
             return
         machine = _machine(path, file_facts)
         machine.start = clock.start
         with open_log(path) as file:
             lines = lines_of(file, problems, _LONGEST_LINE)
-            yield from _readings(path, lines, problems, machine)
+            readings = _readings(path, lines, problems, machine)
+            yield from (with_media(each, path.parent, problems) for each in readings)
 
-    marks = marks_of(chosen, settings, _found(chosen))
     importer.log_files(marks, read, file_facts)
     # Reversed: the values of the first of several folders take precedence.
     files = [path for path in marks if not _is_run_file(path)]
     for folder in reversed(dict.fromkeys(path.parent for path in files)):
         importer.assign(_values(folder, importer.ends, imported))
+    failure = ""
     for path in reversed([path for path in marks if _is_run_file(path)]):
-        importer.assign(_run_file_values(path, importer.ends))
+        values = _run_values(path)
+        importer.assign(_run_file_values(values, importer.ends))
+        if values.exit_code:
+            failure = f"W&B: exit code {values.exit_code}"
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**file_facts.facts, "readings": "\n".join(readings)})
-    importer.finish()
-    return report(chosen, settings, imported)
+    importer.finish(failure)
+    return imported
 
 
 def _found(chosen: argparse.Namespace) -> Iterator[Path]:
@@ -109,16 +165,30 @@ def _found(chosen: argparse.Namespace) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        folder = path / "files" if (path / "files").is_dir() else path
-        there = [folder / name for name in _FILES if (folder / name).is_file()]
-        there = there or sorted(path.glob("*.wandb"))
+        there = _files_of_run(path)
+        if not there:
+            # A folder of runs, or the folder of a script that has one.
+            folder = path / "wandb" if (path / "wandb").is_dir() else path
+            there = [
+                file
+                for child in sorted(folder.iterdir())
+                # `latest-run` is a link to one of the others.
+                if child.is_dir() and not child.is_symlink()
+                for file in _files_of_run(child)
+            ]
         if not there:
             raise Refusal(
                 "not_found",
                 f"There is neither {' nor '.join(_FILES)} nor a run file (*.wandb) in "
-                f"{str(path)!a}. Name the folder of one run.",
+                f"{str(path)!a}. Name the folder of a run, or W&B's folder of runs.",
             )
         yield from there
+
+
+def _files_of_run(path: Path) -> list[Path]:
+    folder = path / "files" if (path / "files").is_dir() else path
+    there = [folder / name for name in _FILES if (folder / name).is_file()]
+    return there or sorted(path.glob("*.wandb"))
 
 
 def _is_run_file(path: Path) -> bool:
@@ -138,9 +208,12 @@ def _run_file_readings(
         yield from read_history(read_rows(file, Problems()), problems, machine)
 
 
-def _run_file_values(path: Path, ends: Mapping[str, float]) -> dict[str, object]:
+def _run_values(path: Path) -> Values:
     with path.open("rb") as file:
-        values = read_values(file, Problems())
+        return read_values(file, Problems())
+
+
+def _run_file_values(values: Values, ends: Mapping[str, float]) -> dict[str, object]:
     found: dict[str, object] = {
         **{f"params/{name}": value for name, value in values.config.items()},
         **{
@@ -150,9 +223,13 @@ def _run_file_values(path: Path, ends: Mapping[str, float]) -> dict[str, object]
     }
     if values.tags:
         found["tags"] = set(values.tags)
-    if values.notes:
-        found["description"] = values.notes
-    return found
+    texts = {
+        "description": values.notes,
+        "wandb/run_id": values.run_id,
+        "wandb/group": values.group,
+        "wandb/job_type": values.job_type,
+    }
+    return found | {path: text for path, text in texts.items() if text}
 
 
 def _machine(path: Path, file_facts: FileFacts) -> Machine:

@@ -307,8 +307,8 @@ def test_history_with_histograms_of_all_weights_is_read(tmp_path, messages, caps
     told = json.loads(capsys.readouterr().out)
     assert (told["points"], paths_of(messages())) == (1, {"loss"})
     assert [note["cause"] for note in told["not_understood"]] == [
-        "the value of 'gradients/a' is no number",
-        "the value of 'gradients/b' is no number",
+        "'gradients/a' is skipped: its type 'histogram' cannot be read",
+        "'gradients/b' is skipped: its type 'histogram' cannot be read",
     ]
 
 
@@ -377,7 +377,7 @@ def test_an_offline_run_of_wandb_becomes_a_run(tmp_path, messages):
 
 def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):
     assert main(["import", "wandb", str(tmp_path)]) == 1
-    assert "Name the folder of one run" in capsys.readouterr().err
+    assert "Name the folder of a run" in capsys.readouterr().err
 
 
 def test_a_trace_becomes_steps_facts_and_a_file(tmp_path, messages, capsys):

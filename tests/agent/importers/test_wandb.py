@@ -110,7 +110,9 @@ def test_cores_make_the_hosts_use():
 def test_what_has_no_path_here_is_noted_once():
     row = {"system.tpu": 5, "system.gpu.0.gpu": 5, "_timestamp": 1}
 
-    assert events(row, row)[1].sentences() == ["lines 1, 2: 'tpu' has no path here"]
+    assert events(row, row)[1].sentences() == [
+        "lines 1, 2: 'tpu' is skipped: Seamark has no such metric"
+    ]
 
 
 def test_times_may_count_from_the_start_of_the_run():
@@ -129,6 +131,7 @@ def test_history_keeps_its_names_and_steps():
             "flag": True,
             "text": "hello",
             "picture": {"_type": "image-file", "width": 5},
+            "list": [1, 2],
             "_step": 7,
             "_timestamp": 1_700_000_000,
         }
@@ -137,10 +140,11 @@ def test_history_keeps_its_names_and_steps():
     assert (reading.step, reading.is_users) == (7.0, True)
     assert math.isnan(reading.values.pop("bad"))
     assert reading.values == {"train/loss": 0.5, "nested/deep/value": 2.0, "flag": 1.0}
-    assert set(problems.causes) == {
-        "the value of 'text' is no number",
-        "the value of 'picture' is no number",
+    assert reading.others == {
+        "text": "hello",
+        "picture": {"_type": "image-file", "width": 5},
     }
+    assert set(problems.causes) == {"the value of 'list' is no number"}
 
 
 def test_history_keeps_numbers_that_no_machine_counts_to():
