@@ -42,11 +42,17 @@ def gpu_time(seconds: float | None, is_of_gpus: bool) -> str:
     """Show GPU-seconds in a unit that fits: 7.2 GPU-s, 24 GPU-min, 12.5 GPU-h."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
-    if not is_of_gpus:
-        return duration(seconds)
-    if seconds < MINUTE:
+    return gpu_time_of(seconds, seconds) if is_of_gpus else duration(seconds)
+
+
+@register.filter
+def gpu_time_of(seconds: float | None, whole: float) -> str:
+    """Show GPU-seconds in the unit that fits the whole, so that a column has one unit."""
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if whole < MINUTE:
         return f"{number(_rounded(seconds))} GPU-s"
-    if seconds < HOUR:
+    if whole < HOUR:
         return f"{number(_rounded(seconds / MINUTE))} GPU-min"
     return f"{number(_rounded(seconds / HOUR))} GPU-h"
 

@@ -27,3 +27,16 @@ def test_a_limit_is_changed_and_taken_back_by_keyboard(visit, ada, run):
     expect(page.get_by_text("1 rule is customized")).to_be_visible()
     page.get_by_role("button", name="Reset").press("Enter")
     expect(page.get_by_text("is customized")).to_have_count(0)
+
+
+def test_rules_are_found_by_a_part_of_their_name(visit, ada):
+    make_project(ada)
+    page = visit(PROJECT + "settings/rules", ada)
+
+    page.get_by_label("Filter rules").fill("power lim")
+
+    expect(page.locator(".rules__rule:visible")).to_have_count(1)
+    expect(page.locator(".rules__rule:visible")).to_contain_text("GPU power limit")
+    expect(page.get_by_role("heading", name="Hardware")).to_be_visible()
+    expect(page.get_by_role("heading", name="Memory")).to_be_hidden()
+    expect(page.locator("#rules-count")).to_contain_text("1 of")

@@ -94,6 +94,16 @@ def test_a_widget_is_opened_from_the_preview_and_changed(visit, ada, report):
     assert text_field(page).input_value().count("```seamark") == 1
 
 
+def test_less_common_widgets_are_inserted_from_a_menu(visit, ada, report):
+    page = visit(f"/reports/{report.id}/edit", ada)
+
+    page.get_by_role("toolbar", name="Text").get_by_text("More").click()
+    page.get_by_role("button", name="Parallel coordinates").click()
+
+    expect(page.get_by_role("dialog", name="Widget")).to_be_visible()
+    expect(page.get_by_role("button", name="Parallel coordinates")).to_be_hidden()
+
+
 def test_the_draft_is_there_after_the_page_was_left(visit, ada, report):
     page = visit(f"/reports/{report.id}/edit", ada)
     expect(preview(page)).to_contain_text("No changes since version 1")

@@ -4,7 +4,14 @@ from types import SimpleNamespace
 import pytest
 from django.template.loader import render_to_string
 
-from web.templatetags.ledger import gpu_time, kilowatt_hours, money, place, tenths
+from web.templatetags.ledger import (
+    gpu_time,
+    gpu_time_of,
+    kilowatt_hours,
+    money,
+    place,
+    tenths,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +28,12 @@ from web.templatetags.ledger import gpu_time, kilowatt_hours, money, place, tent
 )
 def test_gpu_time(seconds, is_of_gpus, text):
     assert gpu_time(seconds, is_of_gpus) == text
+
+
+def test_the_gpu_times_of_a_column_have_one_unit():
+    assert gpu_time_of(1_488, 135_000) == "0.413 GPU-h"
+    assert gpu_time_of(30, 90) == "0.5 GPU-min"
+    assert gpu_time_of(None, 90) == "–"
 
 
 def test_money_and_energy():

@@ -131,6 +131,7 @@ def _own_page(
         "current": current,
         "error": error,
         "all_scopes": SCOPES,
+        "tab": "keys",
     }
     if current is not None:
         member = own_membership(request.actor, current.slug)

@@ -184,6 +184,7 @@ def _settings_page(
         "can_mail": can_mail(),
         "email": getattr(request.user, "email", ""),
         "error": error,
+        "tab": "notifications",
     }
     status = 400 if error else 200
     return render(request, "people/notification_settings.html", context, status=status)

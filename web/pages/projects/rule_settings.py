@@ -77,6 +77,7 @@ def _page(
         "project": project,
         "tab": "settings",
         "groups": groups,
+        "rule_count": sum(len(group.rules) for group in groups),
         "changed": sum(row.is_changed for group in groups for row in group.rules),
         "may_own": may_own(request.actor, project),
         "open": rule or request.GET.get("open", ""),

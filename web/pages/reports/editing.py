@@ -31,6 +31,8 @@ from web.session import PageRequest, signed_in
 from web.widgets import KINDS
 
 NUMBER_DIGITS = 9
+# Widgets with a button of their own; the others are in a menu.
+USUAL_KINDS = ("chart", "media", "table")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -171,6 +173,7 @@ def _editor(
         "report": report,
         **typed,
         "kinds": [kind for kind in KINDS.values() if kind.is_for_reports],
+        "usual": USUAL_KINDS,
         "most": TEXT_LENGTH,
         "error": error,
         "newer": newer,

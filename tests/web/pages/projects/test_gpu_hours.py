@@ -188,14 +188,15 @@ def test_a_finding_says_what_has_to_be_cured_first(project, owner):
 
 
 @pytest.mark.parametrize(
-    ("group", "label"), [("machine", "By Machine"), ("gpu", "By GPU type")]
+    ("group", "label"), [("machine", "Machine"), ("gpu", "GPU type")]
 )
 def test_groups_by_machine_and_gpu_type(project, owner, group, label):
     make_sample_run(project, has_gpu=True)
 
     text = text_of(owner, address(project, f"gpu-hours?days=all&by={group}"))
 
-    assert label in text
+    assert f'aria-current="true">{label}</a>' in text
+    assert f'<th scope="col">{label}</th>' in text
 
 
 def test_a_trend_has_a_column_for_each_week(project, owner):

@@ -25,6 +25,7 @@ export default function reportEditor(page) {
   form.addEventListener("click", ({ target }) => {
     const format = target.closest("[data-insert]")?.dataset.insert
     if (format) wrap(text, ...WAYS[format](selected(text)))
+    if (target.closest("[data-part=more] [hx-get]")) target.closest("[data-part=more]").open = false
   })
   text.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey)) return
