@@ -22,7 +22,7 @@ from seamark.commands import (
     up,
     watch,
 )
-from seamark.commands.importing import nvidia_smi, tensorboard, trace, wandb
+from seamark.commands.importing import mlflow, nvidia_smi, tensorboard, trace, wandb
 from seamark.commands.output import MISUSED, Refusal, print_json_rows, tell
 from seamark.commands.parsing import Command, parse
 from seamark.errors import AgentError, CannotRead, InvalidSetting
@@ -39,6 +39,7 @@ COMMANDS: dict[str, Command] = {
     "doctor": doctor,
     "ls": ls,
     "export": export,
+    "import mlflow": mlflow,
     "import nvidia-smi": nvidia_smi,
     "import tensorboard": tensorboard,
     "import trace": trace,

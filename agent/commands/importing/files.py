@@ -124,6 +124,8 @@ class Imported:
     first: int | None = None  # microseconds since 1970
     last: int | None = None
     problems: dict[str, Problems] = field(default_factory=dict)
+    # A run of values only has no points.
+    has_run: bool = False
     # The address of the run, if a server is configured.
     url: str | None = None
 
@@ -159,6 +161,7 @@ class Importer:
             self._first = moment
             self._run = Run(self.settings._replace(began_at=moment))
             self._run.start()
+            self._imported.has_run = True
             self._imported.url = self._run.url
             if self._tags:
                 self._run.add_tags(*self._tags)
@@ -249,8 +252,13 @@ class Importer:
             place = f"{self.settings.namespace}/{path}"
             self._run[place].upload(content, name=name, wait=True)
 
-    def finish(self, failure: str = "") -> None:
-        """Set the end of the run to its last sample, and deliver it.
+    def attach(self, path: str, file: Path) -> None:
+        """Store a file under the user's name for it, and wait until it is copied."""
+        if self._run is not None:
+            self._run[path].upload(file, wait=True)
+
+    def finish(self, failure: str = "", end: int | None = None) -> None:
+        """Set the end of the run, by default to its last sample, and deliver it.
 
         With a failure, the run is marked as failed.
         """
@@ -259,8 +267,9 @@ class Importer:
         self._wait()
         if failure:
             self._run.note_failure(described(failure))
-        if self._last is not None:
-            self._run.note_end(self._last)
+        ends = [each for each in (self._last, end) if each is not None]
+        if ends:
+            self._run.note_end(max(ends))
         seconds = max(self.settings.exit_seconds, _DELIVERY_SECONDS)
         self._run.finish(timeout=seconds)
 
@@ -410,13 +419,14 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
     for name, problems in imported.problems.items():
         for sentence in problems.sentences():
             tell(clean(f"{name}, {sentence}"))
-    if not imported.points:
+    if not imported.has_run:
         tell("nothing was imported")
         return 1
     if not chosen.json:
+        times = f" from {_shown(imported.first)} to {_shown(imported.last)}"
         say(
-            f"{counted(imported.points, 'point')} from {_shown(imported.first)} to "
-            f"{_shown(imported.last)} are in the run {clean(settings.run)!a} of "
+            f"{counted(imported.points, 'point')}{times if imported.points else ''} "
+            f"{'is' if imported.points == 1 else 'are'} in the run {clean(settings.run)!a} of "
             f"{clean(settings.project)!a}, stage {clean(settings.stage)!a}"
             f"{f': {imported.url}' if imported.url else '.'}"
         )
