@@ -201,7 +201,7 @@ def runs(
 
     Raises:
         InvalidSetting: No server is configured.
-        CannotRead: The server rejected the request or does not answer.
+        CannotRead: The server rejected the request or does not respond.
     """
     # Imported here because training scripts do not need it.
     from seamark.reading.runs import read_runs  # noqa: PLC0415

@@ -67,7 +67,7 @@ class TypeConflict(AgentError):
 
     def __init__(self, path: str, *, stored: str, requested: str) -> None:
         super().__init__(
-            f"{shown(path)} already holds {stored}; name {requested} differently."
+            f"{shown(path)} already contains {stored}; use another path for {requested}."
         )
 
 

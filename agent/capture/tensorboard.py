@@ -89,7 +89,7 @@ class TensorBoardFiles:
             if time.monotonic() > self._deadline:
                 self._notices.warn(
                     "tensorboard late",
-                    "not all of TensorBoard's event files was read before the end",
+                    "TensorBoard event files were not read completely before the run ended",
                 )
                 break
             is_more = self._read()
@@ -153,7 +153,7 @@ class TensorBoardFiles:
             file.is_over = True
             self._notices.warn(
                 f"tensorboard {file.path}",
-                f"{file.path} is damaged; the rest of it is not logged",
+                f"{file.path} is damaged; the rest is not logged",
             )
         except OSError:
             # Deleted, or on a file system that is away: the next turn tries again.

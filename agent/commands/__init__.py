@@ -53,7 +53,7 @@ _INTERRUPTED, _READER_GONE = 130, 141
 _ADVICE = {
     "not_authenticated": "Create an API key on the server's API keys page and run "
     "`seamark login`.",
-    "not_allowed": "Create an API key of scope read or manage on the server's API keys page and "
+    "not_allowed": "Create an API key with scope read or manage on the server's API keys page and "
     "run `seamark login`.",
 }
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _READER_GONE
     except OSError as error:
         # Standard output fails, so this cannot be reported as JSON.
-        tell(f"the output cannot be written: {error.strerror}")
+        tell(f"cannot write output: {error.strerror}")
         _write_no_more()
         return 1
     return code

@@ -26,7 +26,7 @@ from seamark.commands.output import (
 )
 from seamark.servers import Environment
 
-HELP = "find problems that keep data from arriving"
+HELP = "find problems that prevent data delivery"
 EXAMPLES = ("seamark doctor", "seamark doctor --json")
 
 _CHECKS: tuple[Callable[[Environment], Iterator[Finding]], ...] = (
@@ -74,4 +74,4 @@ def _show(found: Finding) -> None:
 def _conclusion(problems: int) -> str:
     if not problems:
         return "No problems found."
-    return f"{counted(problems, 'problem')} found: data does not arrive."
+    return f"{counted(problems, 'problem')} found: data is not delivered."

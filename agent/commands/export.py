@@ -60,10 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help="name or id of a run")
     parser.add_argument("--project", help="its project (SEAMARK_PROJECT)")
     parser.add_argument(
-        "--where", metavar="QUERY", help="all runs that match, instead of one"
+        "--where", metavar="QUERY", help="export all matching runs instead of one"
     )
     parser.add_argument(
-        "--to", type=Path, required=True, help="the output folder; may exist"
+        "--to", type=Path, required=True, help="output folder; may already exist"
     )
     parser.add_argument(
         "--format", choices=sorted(ENDINGS), default="csv", help="default: csv"
@@ -76,10 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--files",
         action="store_true",
-        help="include the contents of files and pictures",
+        help="include files and images",
     )
     parser.add_argument(
-        "--again", action="store_true", help="write unchanged runs again"
+        "--again", action="store_true", help="export unchanged runs again"
     )
 
 
@@ -87,7 +87,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if (chosen.run is None) == (chosen.where is None):
         raise Refusal(
             "invalid_usage",
-            "Pass the name of a run, or --where with a query ('' for all runs).",
+            "Pass a run name, or --where with a query ('' for all runs).",
             MISUSED,
         )
     check_format(chosen.format)
@@ -102,7 +102,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if chosen.json:
         print_json_rows({"folder": str(chosen.to), "runs": done, "failed": failed})
     elif not runs:
-        tell("no run matches")
+        tell("no matching runs")
     if failed:
         names = ", ".join(row["name"] for row in failed)
         tell(
@@ -280,8 +280,7 @@ def _write_files(run: StoredRun, folder: Path, prefix: str) -> tuple[int, int]:
     missing = [file.path for file in files if not file.is_stored]
     if missing:
         tell(
-            f"{run.name}: {counted(len(missing), 'file')} of {len(files):,} not arrived yet,"
-            f" including {missing[0]!a}; run the same command again later"
+            f"{run.name}: {counted(len(missing), 'file')} of {len(files):,} not uploaded yet, including {missing[0]!a}; run the same command again later"
         )
     return len(written), len(missing)
 

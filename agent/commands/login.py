@@ -28,7 +28,7 @@ from seamark.servers import (
     token_variable,
 )
 
-HELP = "store a server's address and an API key"
+HELP = "sign in to a server with an API key"
 EXAMPLES = (
     "seamark login",
     "seamark login --url https://seamark.example.org",
@@ -71,7 +71,7 @@ def perform(chosen: argparse.Namespace) -> int:
         print_json_rows({"url": server.url, "file": str(path), **caller})
     else:
         say(f"Signed in to {server.url} as {describe(caller)}")
-        say(f"The address and the API key are stored in {path}, readable only by you.")
+        say(f"Address and API key are stored in {path}, readable only by you.")
     _warn(server, caller)
     return 0
 
@@ -111,8 +111,7 @@ def describe(caller: Json) -> str:
     ]
     may = " and ".join(able) or "do nothing"
     return clean(
-        f"{caller['user'] or 'no user'}, workspace {spaces or 'none'}; "
-        f"the API key may {may}."
+        f"{caller['user'] or 'no user'}, workspace {spaces or 'none'}; the API key can {may}."
     )
 
 
@@ -185,7 +184,7 @@ def _typed(question: str) -> str:
     except EOFError:
         # The cursor is still in the line of the prompt.
         sys.stderr.write("\n")
-        message = "No API key was entered. Nothing was stored."
+        message = "No API key entered. Nothing was stored."
         raise Refusal("no_token", message) from None
 
 
@@ -202,10 +201,10 @@ def _advised(error: CannotRead, server: Server) -> Exception:
 
 def _warn(server: Server, caller: Json) -> None:
     if caller["scope"] not in MAY_WRITE:
-        tell("this API key may only read: scripts cannot log with it")
+        tell("this API key is read-only: scripts cannot log with it")
     elif caller["scope"] not in MAY_READ:
         tell(
-            "this API key may only write: `seamark ls` and `seamark export` need read access"
+            "this API key is write-only: `seamark ls` and `seamark export` need read access"
         )
     parts = urlsplit(server.url)
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:

@@ -30,7 +30,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if chosen.json:
         print_json_rows({"url": url, "file": str(path), "was_stored": is_there})
     elif is_there:
-        say(f"{path} is deleted.")
+        say(f"Deleted {path}.")
         say(
             f"The API key is still valid; revoke it on {url or 'the server'}{KEYS_PAGE}."
         )

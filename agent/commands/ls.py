@@ -49,7 +49,7 @@ _LARGEST_WHOLE = 1e15
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", nargs="?", choices=KINDS, help="what to list")
     parser.add_argument(
-        "run", nargs="?", metavar="RUN", help="the run whose attributes to list"
+        "run", nargs="?", metavar="RUN", help="run to list the attributes of"
     )
     parser.add_argument("--project", help="the project (SEAMARK_PROJECT)")
     parser.add_argument(
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=count,
         default=50,
-        help="the maximum number of runs (default: 50)",
+        help="maximum number of runs (default: 50)",
     )
     parser.add_argument("--prefix", default="", help="only attributes with this prefix")
     parser.add_argument(
@@ -88,7 +88,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if (kind == "attributes") != (chosen.run is not None):
         raise Refusal(
             "invalid_usage",
-            "`seamark ls attributes` needs the name of a run; other lists take none.",
+            "`seamark ls attributes` needs a run name; other lists do not take one.",
             MISUSED,
         )
     if kind == "projects":
@@ -171,7 +171,7 @@ def _list_projects(chosen: argparse.Namespace) -> None:
         )
         for row in projects
     ]
-    _show(chosen, _PROJECT_HEADS, rows, "There are no projects yet.")
+    _show(chosen, _PROJECT_HEADS, rows, "No projects yet.")
 
 
 def _list_runs(chosen: argparse.Namespace) -> None:
@@ -200,9 +200,9 @@ def _list_runs(chosen: argparse.Namespace) -> None:
         )
         for run in runs
     ]
-    _show(chosen, (*_RUN_HEADS, *paths), rows, "No run matches.")
+    _show(chosen, (*_RUN_HEADS, *paths), rows, "No matching runs.")
     if is_more:
-        tell(f"these are the first {chosen.limit:,}; --limit shows more")
+        tell(f"showing the first {chosen.limit:,}; use --limit to show more")
 
 
 def _list_attributes(chosen: argparse.Namespace) -> None:
@@ -215,7 +215,7 @@ def _list_attributes(chosen: argparse.Namespace) -> None:
         chosen,
         _ATTRIBUTE_HEADS,
         [_attribute(row, _cell_for(chosen)) for row in found],
-        "The run has no such attributes.",
+        "The run has no matching attributes.",
     )
 
 

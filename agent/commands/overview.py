@@ -24,7 +24,7 @@ _FIRST = (
     ("seamark up", "start a server here, or"),
     ("seamark login", "sign in to yours with an API key from its API keys page;"),
     ("seamark doctor", "check that data arrives;"),
-    ("seamark run -- python train.py", "measure an unmodified program."),
+    ("seamark run -- python train.py", "monitor an unmodified program."),
 )
 _MORE = "See `seamark COMMAND --help` and docs/commands.md."
 

@@ -33,7 +33,7 @@ from seamark.redaction import make_redactor, redacted_arguments
 from seamark.run import Run
 from seamark.settings import Settings, as_monitored
 
-HELP = "run a program and measure it"
+HELP = "run a program and monitor it"
 EXAMPLES = (
     "seamark run -- python train.py --epochs 3",
     "seamark run --project digits --run baseline --stage train -- ./train.sh",
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-logs",
         action="store_true",
-        help="do not store its output, and do not relay it",
+        help="do not capture or store the program's output",
     )
     parser.add_argument(
         "program",
@@ -72,8 +72,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if not program:
         raise Refusal(
             "invalid_usage",
-            "No program to run; for example: "
-            "seamark run --stage train -- python train.py",
+            "No program given. Example: seamark run --stage train -- python train.py",
             MISUSED,
         )
     settings = settings_of(chosen)
@@ -175,7 +174,7 @@ def describe(code: int) -> str | None:
         name = signal.Signals(-code).name
     except ValueError:
         name = str(-code)
-    return f"The program was ended by the signal {name}."
+    return f"The program was terminated by signal {name}."
 
 
 def environment_of_program(settings: Settings, output: ProgramOutput) -> dict[str, str]:

@@ -53,7 +53,7 @@ def perform(chosen: argparse.Namespace) -> int:
         )
         return 0
     if not waiting:
-        say(f"All data is delivered; {root} has no queues.")
+        say(f"All data is delivered; no queues in {root}.")
     for spool in waiting:
         state = "in use" if spool.is_in_use else "orphaned"
         pending = f"{spool.pending_bytes:,} bytes"

@@ -84,11 +84,13 @@ class _Patience:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spool", type=Path, help="the folder of the offline queues")
-    parser.add_argument("--follow", action="store_true", help="continue until Ctrl-C")
+    parser.add_argument(
+        "--follow", action="store_true", help="keep running until Ctrl-C"
+    )
     parser.add_argument(
         "--any-server",
         action="store_true",
-        help="include data meant for another server",
+        help="also send data that was logged for another server",
     )
     parser.add_argument(
         "--any-host",
@@ -215,7 +217,7 @@ def _why_left(
     if not any_host and may_live_elsewhere(spool):
         return (
             f"{clean(spool.host or 'another machine')} wrote it within the last hour,"
-            " where its process may be running; --any-host delivers it anyway"
+            " where its process may still be running; --any-host delivers it anyway"
         )
     if server is not None and not any_server and not is_meant_for(spool, server):
         return f"it is meant for {spool.url}; --any-server sends it to {server.url}"
@@ -247,7 +249,7 @@ def _discard(root: Path, chosen: argparse.Namespace) -> int:
         for spool_id in dict.fromkeys(chosen.discard)
     ]
     if not chosen.yes and not _is_agreed(spools, may_ask=not chosen.json):
-        say("Nothing is deleted.")
+        say("Nothing was deleted.")
         return 1
     with ExitStack() as locked:
         # All locks are acquired before the first is deleted.
@@ -261,7 +263,7 @@ def _discard(root: Path, chosen: argparse.Namespace) -> int:
         )
     else:
         for spool in spools:
-            say(f"{spool.id} is deleted.")
+            say(f"Deleted {spool.id}.")
     return 0
 
 
@@ -270,7 +272,7 @@ def _discardable(root: Path, spool_id: str, *, any_host: bool) -> SpoolReader:
     if found is None:
         raise Refusal(
             "no_spool",
-            f"{root} holds no spool {clean(spool_id)}; see `seamark status`.",
+            f"No queue {clean(spool_id)} in {root}; see `seamark status`.",
         )
     if locks.is_held(found.folder):
         raise Refusal("in_use", f"{found.id} is in use by a running process.")
@@ -312,7 +314,7 @@ def _lock(spool: SpoolReader) -> locks.Lock:
         if obstacle is not None and not isinstance(obstacle, BlockingIOError):
             message = f"{spool.id} cannot be locked: {obstacle.strerror}."
             raise Refusal("cannot_delete", message)
-        raise Refusal("in_use", f"{spool.id} is being delivered just now.")
+        raise Refusal("in_use", f"{spool.id} is being delivered.")
     return lock
 
 

@@ -36,18 +36,18 @@ or, from anywhere:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--checkout", type=Path, metavar="FOLDER", help="the checkout of Seamark"
+        "--checkout", type=Path, metavar="FOLDER", help="path of the Seamark checkout"
     )
     parser.add_argument("--data", help="the data folder (SEAMARK_DATA)")
-    parser.add_argument("--port", help="the port it listens on (SEAMARK_PORT)")
-    parser.add_argument("--bind", help="the address it listens on (SEAMARK_BIND)")
+    parser.add_argument("--port", help="port to listen on (SEAMARK_PORT)")
+    parser.add_argument("--bind", help="address to listen on (SEAMARK_BIND)")
 
 
 def perform(chosen: argparse.Namespace) -> int:
     folder = find_checkout(chosen.checkout)
     if folder is None and chosen.checkout is not None:
         raise Refusal(
-            "no_checkout", f"{chosen.checkout} is not a checkout of Seamark.", MISUSED
+            "no_checkout", f"{chosen.checkout} is not a Seamark checkout.", MISUSED
         )
     if folder is None:
         raise Refusal("no_checkout", _NOT_HERE)

@@ -17,7 +17,7 @@ from seamark.commands.output import Refusal, clean, tell
 from seamark.commands.run import describe, end
 from seamark.commands.watched_run import add_names, opened, print_json, settings_of
 
-HELP = "measure a running program"
+HELP = "monitor a running program"
 EXAMPLES = ("seamark watch --pid 4711 --project digits --run baseline --stage train",)
 
 _LOOK_SECONDS = 1.0
@@ -39,18 +39,18 @@ def perform(chosen: argparse.Namespace) -> int:
         # A child's exit code can still be read.
         is_too_late = has_ended(process) and process.ppid() != os.getpid()
     except (psutil.Error, ValueError, OverflowError) as error:
-        message = f"The process {chosen.pid} cannot be measured ({error})."
+        message = f"Cannot monitor process {chosen.pid} ({error})."
         raise Refusal("cannot_measure", message) from error
     if is_too_late:
-        message = f"The process {chosen.pid} has ended already."
+        message = f"Process {chosen.pid} has already ended."
         raise Refusal("cannot_measure", message)
     # For a foreign program only facts about the machine are known.
     seen = settings.capture & {"host"}
     watching = settings._replace(watched=process.pid, capture=seen)
     run = opened(watching, chosen.tag)
     tell(
-        f"measuring the process {chosen.pid} as the run {clean(settings.run)!a} of"
-        f" {clean(settings.project)!a} until it ends, or until Ctrl-C"
+        f"monitoring process {chosen.pid} as run {clean(settings.run)!a} of"
+        f" {clean(settings.project)!a} until it ends; press Ctrl-C to stop"
     )
     # SIGTERM ends this like Ctrl-C; the program's outcome is unknown then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -58,7 +58,7 @@ def perform(chosen: argparse.Namespace) -> int:
     try:
         code = wait_for(process)
     except KeyboardInterrupt:
-        tell(f"stopped measuring the process {chosen.pid}")
+        tell(f"stopped monitoring process {chosen.pid}")
         run[watched] = LEFT_ALONE
         run.finish()
     else:

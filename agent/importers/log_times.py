@@ -18,7 +18,7 @@ _EARLIEST_YEAR = 1970
 _LATEST_YEAR = 9_998  # the last year but one, so that no time zone exceeds the range
 _BACK = 60_000_000  # microseconds that a log may go back without a clock change
 # Reported for the first such line of a log.
-PUT_BACK = "clocks were put back here, so this hour comes a second time"
+PUT_BACK = "clocks were set back here, so this hour repeats"
 
 
 class UnknownZone(ValueError):

@@ -178,7 +178,7 @@ class _Reader:
             known = name in _ALL_COLUMNS or name in _PASSED_OVER
             if not known and not is_of_processes and name not in self._unknown_columns:
                 self._unknown_columns.add(name)
-                self._problems.add(f"the column {name[:_SHOWN]!a} is not known", number)
+                self._problems.add(f"unknown column {name[:_SHOWN]!a}", number)
 
     def _row(self, number: int, line: str) -> dict[str, str] | None:
         if not self._names:
@@ -190,7 +190,7 @@ class _Reader:
             # The last column; a command may contain spaces.
             cells = cells[: len(self._names)]
         if len(cells) != len(self._names):
-            self._problems.add(f"it has not {len(self._names)} values", number)
+            self._problems.add(f"it does not have {len(self._names)} values", number)
             return None
         return dict(zip(self._names, cells, strict=True))
 
@@ -225,7 +225,7 @@ class _Reader:
         else:
             return self._clock.at(tick)
         if found is None:
-            self._problems.add("its time is not understood", number)
+            self._problems.add("its time cannot be parsed", number)
         return found
 
     def _of_day(self, time: str, start: int, number: int) -> int | None:
@@ -250,7 +250,7 @@ class _Reader:
                 continue
             value = to_number(cell)
             if value is None:
-                self._problems.add(f"a value of {name} is not understood", number)
+                self._problems.add(f"a value of {name} cannot be parsed", number)
             else:
                 values[f"gpu/{gpu}/{known[0]}"] = value * known[1]
         return values

@@ -31,7 +31,7 @@ _LOOKED_AT = 256  # lines
 # Before the number of a GPU: "card0" of rocm-smi, "GPU 0".
 _GPU_WORD = re.compile(r"^(?:card|gpu)\s*", re.IGNORECASE)
 NO_TIME = "it has no time"
-NO_COLUMNS = "its columns are not known: give them by --columns"
+NO_COLUMNS = "its columns are unknown: pass them with --columns"
 BY_PLACE = "GPUs are numbered by the order of lines; log `index` to be sure"
 UNSURE = "all lines are attributed to one GPU; log `index` to be sure"
 
@@ -116,14 +116,14 @@ class _Rows:
         cells = _cells(line, table)
         if cells is None:
             # Often the last line, if the writer was killed.
-            self._problems.add(f"it has not {len(table.names)} values", number)
+            self._problems.add(f"it does not have {len(table.names)} values", number)
             return None
         return dict(zip(table.names, cells, strict=True))
 
     def _note_unknown(self, number: int) -> None:
         for name in self.table.names:
             if name not in FIELDS and name not in KNOWN:
-                self._problems.add(f"the column {name[:_SHOWN]!a} is not known", number)
+                self._problems.add(f"unknown column {name[:_SHOWN]!a}", number)
 
 
 class _Reader:
@@ -157,7 +157,7 @@ class _Reader:
         if TIME in row:
             moment = self._times.read(row[TIME], number)
             if moment is None:
-                self._problems.add("its time is not understood", number)
+                self._problems.add("its time cannot be parsed", number)
                 return None
         gpu = self._gpu(row, moment)
         if gpu is None:
@@ -224,7 +224,7 @@ class _Reader:
                 continue
             value = cell_value(cell, known, units[name])
             if value is None:
-                self._problems.add(f"a value of {name} is not understood", number)
+                self._problems.add(f"a value of {name} cannot be parsed", number)
             elif known.is_fact:
                 self._file_facts.add(f"gpu/{gpu}/{known.path}", _fact(value, known))
             elif isinstance(value, float):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 _MAX_CAUSES = 50
 _LINES_SHOWN = 3
-_OTHERS = "something else was not understood"
+_OTHERS = "more lines could not be parsed"
 
 
 @dataclass

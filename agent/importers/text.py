@@ -86,5 +86,5 @@ def _read(file: BinaryIO, problems: Problems, line: int) -> bytes:
     try:
         return file.read(_CHUNK_BYTES)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        problems.add("the compressed file is cut off or damaged behind it", line)
+        problems.add("the compressed file is truncated or damaged after it", line)
         return b""

@@ -124,7 +124,7 @@ def collect(events: Iterable[object], problems: Problems) -> Trace:
     for number, event in enumerate(events, 1):
         trace.events = number
         if not isinstance(event, dict):
-            problems.add("an event is no object", number)
+            problems.add("an event is not an object", number)
             continue
         phase = event.get("ph")
         if phase == "X":
@@ -133,7 +133,7 @@ def collect(events: Iterable[object], problems: Problems) -> Trace:
                 problems.add("an event has no usable time", number)
                 continue
             if not collector.add_span(event, *bounds):
-                problems.add("there are more spans than can be held", number)
+                problems.add("it has too many spans", number)
                 break
         elif phase == "i" and event.get("name") == "[memory]":
             collector.add_memory(event)

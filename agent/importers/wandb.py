@@ -98,12 +98,12 @@ def read_events(
                 if gpu not in left_out:
                     left_out.add(gpu)
                     problems.add(
-                        f"GPU {gpu} is left out: this run does not use it", number
+                        f"GPU {gpu} is skipped: this run does not use it", number
                     )
                 continue
             amount = _measured(value)
             if amount is None:
-                problems.add(f"the value of {name[:_SHOWN]!a} is no number", number)
+                problems.add(f"the value of {name[:_SHOWN]!a} is not a number", number)
                 continue
             if CORES.fullmatch(name):
                 cores.append(amount)
@@ -147,7 +147,7 @@ def read_history(
             amount = SPECIAL.get(value) if isinstance(value, str) else to_float(value)
             is_other = isinstance(value, str) or _is_media(value)
             if amount is None and not is_other:
-                problems.add(f"the value of {path[:_SHOWN]!a} is no number", number)
+                problems.add(f"the value of {path[:_SHOWN]!a} is not a number", number)
                 continue
             if path not in paths and len(paths) >= _MAX_PATHS:
                 problems.add(f"there are more than {_MAX_PATHS:,} names", number)

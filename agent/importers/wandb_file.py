@@ -54,8 +54,8 @@ _ENVIRONMENT_HOST, _CPU_COUNT, _CPU_COUNT_LOGICAL, _GPU_COUNT, _GPU_NVIDIA = (
 )
 _GPU_NAME, _GPU_MEMORY = 1, 2
 
-NO_FILE = "it is not a file of W&B"
-DAMAGED = "a part of the file is damaged and left out"
+NO_FILE = "it is not a W&B file"
+DAMAGED = "part of the file is damaged and was skipped"
 
 
 @dataclass

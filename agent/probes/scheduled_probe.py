@@ -92,7 +92,7 @@ class ScheduledProbe:
             self._state(SILENT)
             self._notices.warn(
                 f"silent {self.name}",
-                f"the probe {self.name} does not answer; the others go on",
+                f"the probe {self.name} does not respond; other probes continue",
             )
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class ScheduledProbe:
         self._notices.warn(
             f"probe {self.name}",
             f"the probe {self.name} fails ({why}); "
-            f"it is asked again every {_FAILED_INTERVAL_SECONDS:.0f} s",
+            f"retrying every {_FAILED_INTERVAL_SECONDS:.0f} s",
         )
         self._failures += 1
         if self._failures >= _FAILURES_BEFORE_REMAKING and self._probe is not None:

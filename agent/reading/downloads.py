@@ -192,7 +192,8 @@ def fetch(file: StoredFile, place: Path, read: Callable[[], BinaryIO]) -> None:
             digest = _copied(answer, to, most_bytes=file.size)
         if digest != file.digest:
             raise CannotRead(
-                "digest_differs", f"The download of {file.path!a} has a wrong checksum."
+                "digest_differs",
+                f"The download of {file.path!a} has the wrong checksum.",
             )
         # Replaces a link itself, not its target.
         aside.replace(place)

@@ -188,6 +188,7 @@ def _run_by_id(name: str, project: str | None) -> StoredRun | None:
         and (requested := find_project(project)).qualified != run.project
     ):
         raise CannotRead(
-            "not_found", f"{requested} has no run {name!a}: it is one of {run.project}."
+            "not_found",
+            f"{requested} has no run {name!a}: it belongs to {run.project}.",
         )
     return run

@@ -353,7 +353,7 @@ class Files:
             self._lose(
                 job,
                 f"image {shown(path)}",
-                f"the content of {shown(path)} is not a picture",
+                f"the content of {shown(path)} is not an image",
             )
             return
         value = struct.pack("<32sQ", bytes.fromhex(blob.digest), blob.size)

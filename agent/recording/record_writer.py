@@ -125,7 +125,7 @@ def _contents(path: str, medium: Media, kind: str) -> list[tuple[Content, bytes]
     media_type = content.media_type
     if kind == IMAGE and media_type and not media_type.startswith("image/"):
         content.close()
-        raise UnsupportedValue(medium, "is not a picture; upload it")
+        raise UnsupportedValue(medium, "is not an image; upload it")
     # The mask follows its picture.
     return [(content, details), *found]
 

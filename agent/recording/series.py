@@ -169,9 +169,7 @@ class SeriesRecorder:
             step = None if step is None else to_step(step)
             moment = _moment(time)
             if not self._records.append_media(path, value, step, moment, captions):
-                raise UnsupportedValue(
-                    value, "is neither a picture nor a list of media"
-                )
+                raise UnsupportedValue(value, "is neither an image nor a list of media")
         except AgentError as error:
             self.refuse(error, path)
 

@@ -331,7 +331,7 @@ class Steps:
 
     def _give_up(self) -> None:
         """Stop using the framework: after a device error all calls fail."""
-        logger.debug("the framework cannot be asked", exc_info=True)
+        logger.debug("the framework cannot be queried", exc_info=True)
         self._torch = self._device = None
         self._has_failed = True
 

@@ -174,7 +174,7 @@ def _listed(array: object) -> str:
         raise UnsupportedValue(
             array,
             f"of {size:,} elements is too large for a value; the limit is"
-            f" {LARGEST_ARRAY:,}; upload it as a picture, or append agent.Histogram"
+            f" {LARGEST_ARRAY:,}; upload it as an image, or append agent.Histogram"
             " of it",
         )
     return _text(array, json_text(list_of(array)))

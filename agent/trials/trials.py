@@ -96,9 +96,9 @@ class Trials:
         if passage.count and loaders.is_one_pass(loader):
             self._notices.warn(
                 "probe an iterator",
-                f"run.probe.loader: {passage.count} batches were taken from an iterator,"
-                " and what comes next is behind them; give it what can be iterated over"
-                " again, to keep them for the training",
+                f"run.probe.loader: {passage.count} batches were taken from an iterator"
+                " and are lost for training; pass an iterable that can be restarted,"
+                " such as a DataLoader",
             )
         if passage.pace is None:
             self._report_too_few("loader", passage)
@@ -129,8 +129,8 @@ class Trials:
         if loaders.is_one_pass(loader):
             self._warn(
                 "cached",
-                "two passes over one iterator are never the same batches; give it what"
-                " can be iterated over again, such as a DataLoader",
+                "an iterator cannot be read twice; pass an iterable that can be"
+                " restarted, such as a DataLoader",
             )
             return None
         half = Deadline(seconds).seconds / 2
@@ -228,7 +228,7 @@ class Trials:
             if pace is not None:
                 found[count] = pace.seconds
         if not found:
-            self._warn("workers", "no loader made enough batches in time")
+            self._warn("workers", "no loader produced enough batches in time")
             return None
         return WorkersResult(found)
 
@@ -268,12 +268,12 @@ class Trials:
         if device.may_be_unfinished(result):
             self._notices.warn(
                 "probe jax",
-                "run.probe: if the step computes with JAX, let it return what it"
-                " computed, in any tree of arrays: nothing else says when that is done",
+                "run.probe: if the step uses JAX, return its results (any pytree of"
+                " arrays), so that the benchmark can wait for them",
             )
 
     def _report_too_few(self, name: str, passage: Passage) -> None:
-        self._warn(name, f"{passage.count} batches in time are too few to tell")
+        self._warn(name, f"{passage.count} batches in time are too few for a result")
 
     def _warn(self, name: str, text: str) -> None:
         # Each call: a caller that repeats it expects a message.

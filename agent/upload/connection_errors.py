@@ -37,7 +37,7 @@ def explain(error: BaseException, url: str, *, proxy: str | None = None) -> str:
         if isinstance(reason, kind):
             host = proxy or _host(url)
             return sentence.format(where=where, host=host, text=_text(reason))
-    return f"{where} does not answer, or closed the connection ({_text(reason)})"
+    return f"{where} does not respond, or closed the connection ({_text(reason)})"
 
 
 # The first match counts; subclasses come before their base classes.
@@ -55,7 +55,7 @@ _SENTENCES: tuple[tuple[type[BaseException], str], ...] = (
     (ConnectionRefusedError, "connection refused by {where}; is the server running?"),
     (
         TimeoutError,
-        "{where} does not answer in time; is a firewall, a VPN or a proxy (HTTPS_PROXY, "
+        "{where} does not respond in time; is a firewall, a VPN or a proxy (HTTPS_PROXY, "
         "NO_PROXY) in between?",
     ),
     (

@@ -173,7 +173,7 @@ class Delivery:
 
     def _unanswered(self, error: NoAnswer) -> Outcome:
         wait = self._longer_wait()
-        why = f"the server does not answer ({error})"
+        why = f"the server does not respond ({error})"
         if wait > 1:
             self._notices.warn("no answer", why)
         return Outcome(wait_seconds=wait, is_answered=False, why=why)
@@ -211,7 +211,7 @@ class Delivery:
         return Outcome()
 
     def _wait(self, response: Response) -> Outcome:
-        why = f"the server cannot take data now ({response.text})"
+        why = f"the server cannot accept data now ({response.text})"
         if response.wait_seconds is not None:
             return Outcome(wait_seconds=response.wait_seconds, why=why)
         self._notices.warn("unclear", why)

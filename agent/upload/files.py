@@ -109,7 +109,7 @@ class Uploads:
             self._part_bytes = max(self._part_bytes // 2, SMALLEST_PART_BYTES)
             # Only the server knows how much has arrived.
             current.offset = None
-            return self._wait(f"the server does not answer ({error})")
+            return self._wait(f"the server does not respond ({error})")
         if reply.status == HTTPStatus.OK:
             # The duration of a rejected request does not measure the bandwidth.
             self._pace(len(part), time.monotonic() - began)
@@ -200,7 +200,7 @@ class Uploads:
             seconds = retry_after(reply.retry_after, time.time())
             # Another process may be uploading the same content.
             current.offset = None
-            why = f"the server cannot take files now ({_text_of(reply, content)})"
+            why = f"the server cannot accept files now ({_text_of(reply, content)})"
             # A server that sends 0 or a past date sends it each time; use the backoff.
             return (
                 Outcome(wait_seconds=seconds, why=why) if seconds else self._wait(why)
@@ -212,7 +212,7 @@ class Uploads:
         if reply.status == HTTPStatus.INSUFFICIENT_STORAGE:
             return self._refused(reply, content, _LONG_HOLD_SECONDS)
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return self._wait(f"the server cannot take files now ({reply.status})")
+            return self._wait(f"the server cannot accept files now ({reply.status})")
         return self._refused(reply, content, HOLD_SECONDS)
 
     # The parsed response is not trusted.
@@ -287,7 +287,7 @@ class Uploads:
         self._notices.warn(
             "large file",
             f"a file of {current.blob.size:,} bytes is not stored:"
-            f" {error.get('message') or 'the server refuses it'}",
+            f" {error.get('message') or 'the server rejected it'}",
         )
         self._forget(current)
         return Outcome()
@@ -299,7 +299,7 @@ class Uploads:
         self._limits.refuse_part(refused_bytes)
         self._notices.inform(
             f"part size {self._limits.part_bytes}",
-            f"a proxy in front of the server refuses a request of {refused_bytes:,}"
+            f"a proxy in front of the server rejects a request of {refused_bytes:,}"
             f" bytes; files are sent in parts of {self._limits.part_bytes:,} bytes",
         )
         return Outcome()

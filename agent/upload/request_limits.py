@@ -38,7 +38,7 @@ class RequestLimits:
 def refused_by_proxy(size_bytes: int, unit: str = "bytes") -> str:
     """Explain a 413 that no smaller request can avoid, and how to fix it."""
     return (
-        f"a proxy in front of the server refuses a request of {size_bytes:,} {unit}"
+        f"a proxy in front of the server rejects a request of {size_bytes:,} {unit}"
         " with status 413; raise its limit for request bodies to 16 MiB (nginx:"
         " client_max_body_size 16m)"
     )

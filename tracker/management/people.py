@@ -18,7 +18,7 @@ from tracker.models import Member, Project, User, Workspace
 
 def add_workspace(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--workspace", default="", help="its address; not needed if there is only one"
+        "--workspace", default="", help="URL name; not needed if there is only one"
     )
 
 
@@ -27,13 +27,13 @@ def add_projects(parser: ArgumentParser) -> None:
         "--project",
         action="append",
         dest="projects",
-        help="its address; only these projects; may be repeated",
+        help="URL name; limit to these projects; may be repeated",
     )
 
 
 def add_data_folder(parser: ArgumentParser) -> None:
     # manage.py has turned it into a setting; it is listed here for --help.
-    parser.add_argument("--data", help="the data folder of the server")
+    parser.add_argument("--data", help="data folder of the server")
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def refusals_in_words() -> Iterator[None]:
     except TrackerError as error:
         raise CommandError(str(error)) from error
     except DatabaseError as error:
-        message = f"The database cannot be used ({error}); start the server first."
+        message = f"Cannot use the database ({error}); start the server first."
         raise CommandError(message) from error
 
 
@@ -57,7 +57,7 @@ def the_workspace(slug: str) -> Workspace:
     workspaces = list(Workspace.objects.order_by("slug")[:20])
     if len(workspaces) != 1:
         slugs = ", ".join(each.slug for each in workspaces)
-        raise CommandError(f"Choose one with --workspace: {slugs}.")
+        raise CommandError(f"Select one with --workspace: {slugs}.")
     return workspaces[0]
 
 

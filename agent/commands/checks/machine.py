@@ -35,10 +35,10 @@ def _processes() -> Finding:
         cores, memory = psutil.cpu_count(), psutil.virtual_memory().total
         psutil.Process().cpu_times()
     except (psutil.Error, OSError, RuntimeError) as error:
-        return note("psutil", f"processes cannot be measured ({error})", "see psutil")
+        return note("psutil", f"cannot measure processes ({error})", "see psutil")
     return fine(
         "psutil",
-        f"{cores or '?'} CPU cores and {memory / 2**30:,.1f} GiB of memory are measured",
+        f"{cores or '?'} CPU cores and {memory / 2**30:,.1f} GiB of memory",
     )
 
 
@@ -48,10 +48,10 @@ def _gpus(environment: Environment) -> Finding:
     except ProbeUnavailable as error:
         return note(
             "nvml",
-            f"no GPU is measured: {error}",
-            "an NVIDIA GPU needs its driver, in a container too (--gpus all)",
+            f"no GPU metrics: {error}",
+            "NVIDIA GPUs need their driver, also in containers (--gpus all)",
         )
     if count is None:
-        message = "no GPU is measured: the driver has lost all GPUs"
+        message = "no GPU metrics: the driver lost all GPUs"
         return note("nvml", message, "see nvidia-smi; they may need a reset")
     return fine("nvml", f"{count} GPUs are measured")

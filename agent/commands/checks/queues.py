@@ -32,8 +32,7 @@ def look_at_spools(environment: Environment) -> Iterator[Finding]:
         yield note(
             "spool_file_system",
             f"the queue folder is on a network file system ({mount.kind})",
-            "its locks may be unreliable, and it may hang: set SEAMARK_SPOOL to a folder on "
-            "a local disk",
+            "locks may be unreliable and I/O may hang: set SEAMARK_SPOOL to a folder on a local disk",
         )
     elif mount is not None:
         yield fine("spool_file_system", f"its file system is {mount.kind}")
@@ -73,13 +72,13 @@ def _space(place: Path) -> Iterator[Finding]:
         free = shutil.disk_usage(place).free
     except OSError:
         return
-    message = f"{free // _MIB:,} MiB are free in the queue folder"
+    message = f"{free // _MIB:,} MiB free in the queue folder"
     if free < _MIN_FREE_BYTES:
         yield problem(
-            "space", message, "free disk space: logged data will soon be lost"
+            "space", message, "free up disk space, or logged data will soon be lost"
         )
     elif free < _LITTLE_FREE_BYTES:
-        yield note("space", message, "free disk space before a long server outage")
+        yield note("space", message, "free up disk space before a long server outage")
     else:
         yield fine("space", message)
 
@@ -90,10 +89,11 @@ def _memory() -> Finding:
         return note(
             "shared_memory",
             f"{SHARED_MEMORY}: {why}",
-            "points arrive, but kill -9 may lose data of the last "
-            "quarter of a second; for containers, use --shm-size=1g",
+            "kill -9 may lose the last quarter of a second of data; in containers, use --shm-size=1g",
         )
-    return fine("shared_memory", f"{SHARED_MEMORY} has room for the crash-safe buffer")
+    return fine(
+        "shared_memory", f"{SHARED_MEMORY} has enough space for the crash-safe buffer"
+    )
 
 
 def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:

@@ -101,7 +101,7 @@ def _token_file(environment: Environment) -> Iterator[Finding]:
     if file and named_token(environment) is None:
         yield problem(
             "token_file",
-            f"SEAMARK_TOKEN_FILE names {file}, which has no readable API key",
+            f"SEAMARK_TOKEN_FILE names {file}, which contains no readable API key",
             "write the API key to it, readable by this user, or unset the variable",
         )
 
@@ -120,7 +120,7 @@ def _file(environment: Environment) -> Iterator[Finding]:
         return
     if read_agent_file(environment) == (None, None):
         yield problem(
-            "file", f"{path} has no address and API key", "run `seamark login`"
+            "file", f"{path} has no server address and API key", "run `seamark login`"
         )
     elif mode & 0o077:
         yield note(
@@ -129,7 +129,7 @@ def _file(environment: Environment) -> Iterator[Finding]:
             f"run `chmod 600 {path}`",
         )
     else:
-        yield fine("file", f"{path} has an address and an API key")
+        yield fine("file", f"{path} has a server address and an API key")
 
 
 def _where_from(environment: Environment, url: str) -> Finding:
@@ -149,7 +149,9 @@ def _reached(environment: Environment, url: str) -> Iterator[Finding]:
     try:
         sign = find_tracker(url, seconds=SECONDS)
     except CannotRead as error:
-        yield problem("reachable", str(error), "no data arrives until this is fixed")
+        yield problem(
+            "reachable", str(error), "no data can be delivered until this is fixed"
+        )
         return
     yield fine("reachable", f"the server responds{_trust(url)}")
     yield from _clock(sign.date)
@@ -157,7 +159,7 @@ def _reached(environment: Environment, url: str) -> Iterator[Finding]:
     if server is None:
         yield problem(
             "token",
-            f"there is no API key for {url}",
+            f"no API key for {url}",
             f"create one on {url}{KEYS_PAGE} and run `seamark login`",
         )
         return
@@ -186,7 +188,7 @@ def _clock(date: str | None) -> Iterator[Finding]:
     yield note(
         "clock",
         f"this machine's clock is {abs(behind):,.0f} s {word} the server's",
-        "points arrive with wrong times: set the clock (NTP)",
+        "timestamps will be wrong: set the clock (NTP)",
     )
 
 
@@ -204,9 +206,8 @@ def _token(environment: Environment, server: Server) -> Iterator[Finding]:
     if not _may_write(caller):
         yield problem(
             "token",
-            f"the API key from {source} may not write: {describe(caller)}",
-            "create one of scope log or manage, as a member of the workspace, "
-            "and run `seamark login`",
+            f"the API key from {source} cannot write: {describe(caller)}",
+            "create one with scope log or manage, as a member of the workspace, and run `seamark login`",
         )
     else:
         yield fine("token", f"the API key from {source} belongs to {describe(caller)}")
@@ -220,4 +221,4 @@ def _may_write(caller: Json) -> bool:
 
 def _versions(caller: Json) -> Finding:
     there = caller.get("version") or "unknown"
-    return fine("version", f"the agent is {VERSION}, the server {there}")
+    return fine("version", f"agent {VERSION}, server {there}")

@@ -60,7 +60,9 @@ def add_files(
     parser.add_argument("files", nargs="+", metavar="FILE", help=help_text)
     add_names(parser, stage)
     parser.add_argument(
-        "--again", action="store_true", help="import files that the run already has"
+        "--again",
+        action="store_true",
+        help="import files again that the run already contains",
     )
 
 
@@ -68,12 +70,11 @@ def add_times(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for files without dates or time zones."""
     parser.add_argument(
         "--zone",
-        help="the time zone of its times: UTC, +02:00 or Europe/Berlin; default: this "
-        "machine's",
+        help="time zone of the file's times: UTC, +02:00 or Europe/Berlin (default: this machine's)",
     )
     parser.add_argument(
         "--start",
-        help="the start, such as 2026-08-12T10:00:00, if it has no times or dates",
+        help="start time, such as 2026-08-12T10:00:00, if the file has no times or dates",
     )
 
 
@@ -300,9 +301,7 @@ def files_of(chosen: argparse.Namespace) -> list[Path]:
         if not path.is_file() and not path.is_dir():
             raise Refusal(
                 "not_a_file",
-                f"{str(path)!a} is a pipe or a device, which cannot be read twice:"
-                " write it to a file first. It may be compressed by"
-                " gzip.",
+                f"{str(path)!a} is a pipe or a device, which cannot be read twice. Write it to a file first; gzip is supported.",
             )
     return paths
 
@@ -420,7 +419,7 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
         for sentence in problems.sentences():
             tell(clean(f"{name}, {sentence}"))
     if not imported.has_run:
-        tell("nothing was imported")
+        tell("no data imported")
         return 1
     if not chosen.json:
         times = f" from {_shown(imported.first)} to {_shown(imported.last)}"

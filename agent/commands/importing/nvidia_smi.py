@@ -26,7 +26,7 @@ from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading
 from seamark.importers.text import lines_of, open_log
 
-HELP = "import logs of nvidia-smi"
+HELP = "import nvidia-smi logs"
 EXAMPLES = (
     "seamark import nvidia-smi gpu.csv --project digits --run last-night --stage train",
     "seamark import nvidia-smi gpu.csv --columns timestamp,index,utilization.gpu,"
@@ -36,11 +36,11 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_files(parser, "a log; may be compressed by gzip")
+    add_files(parser, "log file; may be gzip-compressed")
     parser.add_argument(
         "--columns",
         default="",
-        help="comma-separated columns of a log without a head",
+        help="comma-separated column names of a log without a header",
     )
     add_times(parser)
     parser.add_argument(
@@ -48,14 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=1.0,
         metavar="SECONDS",
-        help="the sample interval of a log without times; default: 1",
+        help="sample interval in seconds of a log without times (default: 1)",
     )
     parser.add_argument(
         "--pid",
         type=int,
         action="append",
         default=[],
-        help="the PID of a process of the job in a pmon log; may be repeated",
+        help="PID of a process of the job in a pmon log; may be repeated",
     )
 
 

@@ -31,7 +31,7 @@ from seamark.importers.trace_facts import base_microseconds, facts_of, rank_of
 from seamark.importers.trace_steps import Account, account, find_steps
 from seamark.importers.trace_timeline import shown_interval, timeline
 
-HELP = "import traces of torch.profiler"
+HELP = "import torch.profiler traces"
 EXAMPLES = (
     "seamark import trace worker0.pt.trace.json.gz --project digits --run profiled",
     "seamark import trace log/resnet/*.pt.trace.json --no-upload",
@@ -49,11 +49,11 @@ _Row = tuple[float, int, dict[str, float]]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(
         parser,
-        "a trace, as torch.profiler exports it; may be compressed by gzip",
+        "torch.profiler trace; may be gzip-compressed",
         stage=f"by default {STAGE}",
     )
     parser.add_argument(
-        "--no-upload", action="store_true", help="do not store the traces themselves"
+        "--no-upload", action="store_true", help="do not upload the trace files"
     )
 
 
@@ -114,9 +114,7 @@ class _Rank:
         lowest = min((step.number for step in steps), default=self._next_step)
         more = max(0, self._next_step - lowest)
         if more:
-            read.problems.add(
-                "its steps are numbered after those of the previous trace", 1
-            )
+            read.problems.add("its steps continue after those of the previous trace", 1)
         for step in steps:
             number = step.number + more
             values = {f"step/{name}": value for name, value in step.measured.items()}
@@ -167,7 +165,7 @@ def _read_file(path: Path, mark: str, imported: Imported) -> _TracedFile | None:
         problems.add("it has no steps: call the profiler's step() after each step", 1)
     elif len(found.steps) == 1:
         problems.add(
-            "it counts as one step: call the profiler's step() after each step", 1
+            "treated as one step: call the profiler's step() after each step", 1
         )
     if not found.steps and not found.windows:
         return None

@@ -48,7 +48,7 @@ from seamark.importers.wandb_file import (
 from seamark.importers.wandb_values import read_config, read_summary, summary_values
 from seamark.settings import Settings
 
-HELP = "import history, media, parameters and system metrics of W&B"
+HELP = "import history, media, parameters and system metrics from W&B"
 EXAMPLES = (
     "seamark import wandb wandb",
     "seamark import wandb wandb/offline-run-20260812_101500-abc123 --project digits",
@@ -72,7 +72,7 @@ _INFERRED = 0.4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_files(parser, "a W&B folder of runs, a run folder, or a file of JSON lines")
+    add_files(parser, "a W&B folder of runs, a run folder, or a JSON Lines file")
     add_times(parser)
 
 
@@ -180,7 +180,7 @@ def _found(chosen: argparse.Namespace) -> Iterator[Path]:
             raise Refusal(
                 "not_found",
                 f"There is neither {' nor '.join(_FILES)} nor a run file (*.wandb) in "
-                f"{str(path)!a}. Name the folder of a run, or W&B's folder of runs.",
+                f"{str(path)!a}. Pass a run folder or W&B's folder of runs.",
             )
         yield from there
 

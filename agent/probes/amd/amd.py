@@ -76,7 +76,7 @@ class AmdProbe(Probe):
             for index, handle in own_gpus(visible, job.local_rank).items()
         }
         if not handles:
-            raise ProbeUnavailable("no GPU of AMD")
+            raise ProbeUnavailable("no AMD GPU")
 
     @classmethod
     def of(cls, job: Job) -> AmdProbe:
@@ -315,7 +315,7 @@ def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]
 def load_library() -> Any:
     if _NVIDIA.exists():
         # Both would be GPU 0; machines with both are rare.
-        raise ProbeUnavailable("the GPUs of NVIDIA are measured here")
+        raise ProbeUnavailable("NVIDIA GPUs are measured instead")
     try:
         with importing():
             import amdsmi  # noqa: PLC0415

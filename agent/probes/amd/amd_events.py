@@ -61,7 +61,7 @@ class AmdEventsProbe(Probe):
             self.close()
             raise ProbeUnavailable(f"no events from the library ({error})") from error
         if not self._readers:
-            raise ProbeUnavailable("no GPU of AMD")
+            raise ProbeUnavailable("no AMD GPU")
 
     def sample(self, now: float) -> Sample:
         del now  # an event is reported when it occurs

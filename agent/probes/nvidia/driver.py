@@ -113,7 +113,9 @@ def all_gpus(library: Any) -> Gpus:
         {i: why for i, why in reasons.items() if not isinstance(why, NotPermitted)},
     )
     if count and not any(gpus):
-        raise ProbeUnavailable(f"NVIDIA's driver lets us have none of {count} GPUs")
+        raise ProbeUnavailable(
+            f"the NVIDIA driver gives access to none of {count} GPUs"
+        )
     return gpus
 
 

@@ -49,7 +49,7 @@ def picture_of_array(value: Any) -> Encoder:
         raise UnsupportedValue(value, "is a table: store the result of its to_pandas()")
     numpy = sys.modules.get("numpy")
     if numpy is None:
-        raise UnsupportedValue(value, "needs NumPy to be stored as a picture")
+        raise UnsupportedValue(value, "needs NumPy to be stored as an image")
     is_tensor = can(value, "detach", "cpu")
     if is_tensor:
         value = value.detach().cpu()
@@ -83,14 +83,14 @@ def picture_of_mask(value: Any) -> Encoder:
         classes = numpy.asarray(value.detach().cpu() if can(value, "detach") else value)
     except Exception as error:
         # The value's own code ran.
-        reason = f"is no mask ({type(error).__name__})"
+        reason = f"is not a mask ({type(error).__name__})"
         raise UnsupportedValue(value, reason) from error
     while classes.ndim > _ROWS_AND_COLUMNS and len(classes) == 1:
         classes = classes[0]
     is_mask = classes.ndim == _ROWS_AND_COLUMNS and classes.dtype.kind in "biu"
     if not is_mask or not classes.size:
         raise UnsupportedValue(
-            value, "is no mask: a mask holds integers of shape (height, width)"
+            value, "is not a mask: a mask holds integers of shape (height, width)"
         )
     colors = numpy.array([(0, 0, 0, 0), *_CLASS_COLORS], numpy.uint8)
     classes = classes.astype(numpy.int64)
@@ -157,11 +157,11 @@ def _with_channels_last(numpy: Any, pixels: Any, *, first: bool) -> Any:
     elif not has_last:
         raise UnsupportedValue(
             pixels,
-            f"of shape {shape} is not a picture: a picture is (height, width), with 1 to 4"
+            f"of shape {shape} is not an image: an image is (height, width), with 1 to 4"
             " channels first or last",
         )
     if not pixels.size:
-        raise UnsupportedValue(pixels, "without pixels is not a picture")
+        raise UnsupportedValue(pixels, "without pixels is not an image")
     return pixels
 
 
@@ -178,7 +178,7 @@ def _as_levels(numpy: Any, pixels: Any) -> tuple[Any, str]:
         # bfloat16 and other small floats of JAX and TensorFlow.
         pixels, kind = pixels.astype(numpy.float32), "f"
     if kind != "f":
-        raise UnsupportedValue(pixels, f"of {pixels.dtype} is not a picture")
+        raise UnsupportedValue(pixels, f"of {pixels.dtype} is not an image")
     if pixels.dtype.itemsize < _SINGLE_BYTES:
         pixels = pixels.astype(numpy.float32)
     return _levels_of_floats(numpy, pixels)

@@ -49,7 +49,7 @@ class PointCloud(Media):
             raise
         except Exception as error:
             # The array's own code ran.
-            reason = f"is no point cloud ({type(error).__name__})"
+            reason = f"is not a point cloud ({type(error).__name__})"
             raise UnsupportedValue(self, reason) from error
         return POINTS, Encoder(lambda: data, len(data), note)
 

@@ -219,7 +219,7 @@ def test_a_program_hears_that_its_reader_has_gone(
         failure = "The program ended with exit code 1."
         assert ended(process) == 1
     else:
-        failure = "The program was ended by the signal SIGPIPE."
+        failure = "The program was terminated by signal SIGPIPE."
         assert ended(process) == 128 + signal.SIGPIPE
     assert tracker.texts(OUT)[0] == "y"
     assert states(tracker) == [("failed", failure)]

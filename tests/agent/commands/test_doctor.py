@@ -51,7 +51,7 @@ def test_nothing_is_wrong_where_nothing_is(doctor, known):
 
     assert (code, problems(found)) == (0, [])
     assert "from SEAMARK_URL" in found["server"]["text"]
-    assert "may write and read" in found["token"]["text"]
+    assert "can write and read" in found["token"]["text"]
     assert not any(TOKEN in check["text"] for check in found.values())
 
 
@@ -69,14 +69,14 @@ def test_people_are_told_in_lines_with_what_to_do(perform):
     assert code == 1
     assert "problem   no server is configured" in output
     assert "-> start one with `seamark up`" in output
-    assert output.endswith("1 problem found: data does not arrive.\n")
+    assert output.endswith("1 problem found: data is not delivered.\n")
     assert errors == ""
 
 
 @pytest.mark.parametrize(
     ("caller", "words"),
     [
-        ({"scope": "read"}, "may not write"),
+        ({"scope": "read"}, "cannot write"),
         ({"workspaces": [{"slug": "h", "name": "H", "role": "viewer"}]}, "viewer"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_log_becomes_a_run_that_was_when_the_log_was(log, messages, capsys):
     assert told.out.startswith(
         "4 points from 2026-08-12T10:00:00Z to 2026-08-12T10:00:01Z"
     )
-    assert "gpu.csv, line 4: it has not 5 values" in told.err
+    assert "gpu.csv, line 4: it does not have 5 values" in told.err
 
 
 def test_that_an_import_has_begun_is_on_the_disk_before_its_second_point(messages):
@@ -185,7 +185,7 @@ def test_programs_are_told_what_was_not_understood(log, capsys):
     assert found["from"] == "2026-08-12T10:00:00Z"
     (note,) = found["not_understood"]
     assert (note["cause"], note["lines"], note["count"]) == (
-        "it has not 5 values",
+        "it does not have 5 values",
         [4],
         1,
     )
@@ -240,7 +240,7 @@ def test_a_pipe_is_refused_with_what_to_do(messages, capsys):
     os.close(reading)
     error = json.loads(capsys.readouterr().out)["error"]
     assert (code, error["code"]) == (1, "not_a_file")
-    assert "write it to a file first" in error["message"]
+    assert "Write it to a file first" in error["message"]
     assert messages() == []
 
 
@@ -377,7 +377,7 @@ def test_an_offline_run_of_wandb_becomes_a_run(tmp_path, messages):
 
 def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):
     assert main(["import", "wandb", str(tmp_path)]) == 1
-    assert "Name the folder of a run" in capsys.readouterr().err
+    assert "Pass a run folder" in capsys.readouterr().err
 
 
 def test_a_trace_becomes_steps_facts_and_a_file(tmp_path, messages, capsys):
@@ -457,8 +457,7 @@ def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, 
     assert re.fullmatch(r"[0-9a-f]{8}-w\.json", second.name)
     told = capsys.readouterr().err
     assert (
-        f"{later}, line 1: its steps are numbered after those of the previous trace"
-        in told
+        f"{later}, line 1: its steps continue after those of the previous trace" in told
     )
 
 
@@ -473,7 +472,7 @@ def test_steps_that_no_other_trace_has_keep_their_numbers(tmp_path, messages, ca
 
     points = points_of(messages(), "monitoring/trace/step/seconds")
     assert [step for step, _ in points] == [0, 1, 2, 7, 8]
-    assert "its steps are numbered after" not in capsys.readouterr().err
+    assert "its steps continue after" not in capsys.readouterr().err
 
 
 def test_times_that_count_from_a_base_are_dates(tmp_path, messages):

@@ -153,7 +153,7 @@ def test_another_file_is_rejected(tmp_path, content, capsys):
     path.write_bytes(content)
 
     assert main(["import", "tensorboard", str(path)]) == 1
-    assert "nothing was imported" in capsys.readouterr().err
+    assert "no data imported" in capsys.readouterr().err
 
 
 def test_a_folder_without_event_files_is_rejected(tmp_path, capsys):

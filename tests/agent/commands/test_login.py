@@ -33,7 +33,7 @@ def test_the_address_and_the_token_are_stored_for_their_owner_alone(
     code, output, errors = login(f"{site.url}/")
 
     assert (code, errors) == (0, "")
-    assert "ada, workspace Home (owner); the API key may write and read" in output
+    assert "ada, workspace Home (owner); the API key can write and read" in output
     assert json.loads(agent_file.read_text()) == {"url": site.url, "token": TOKEN}
     assert stat.S_IMODE(agent_file.stat().st_mode) == 0o600
     assert TOKEN not in output
@@ -200,7 +200,7 @@ def test_without_a_terminal_or_a_pipe_it_says_how(perform, site):
 
 
 def test_a_token_that_may_only_write_or_read_is_stored_with_a_word(login, site):
-    for scope, words in (("log", "may only write"), ("read", "may only read")):
+    for scope, words in (("log", "is write-only"), ("read", "is read-only")):
         site.answers["/api/v1/me"] = as_json({**ME, "scope": scope})
 
         code, _, errors = login(site.url)

@@ -40,7 +40,7 @@ def test_every_command_explains_itself_with_an_example(name, capsys):
         (["run", "--rum", "x", "--", "true"], "did you mean --run?"),
         (["status", "x"], "unexpected argument"),
         (["watch"], "--pid"),
-        (["ls", "runs", "x"], "needs the name of a run"),
+        (["ls", "runs", "x"], "needs a run name"),
         (["export", "--to", "x"], "--where"),
     ],
 )

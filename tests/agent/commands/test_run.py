@@ -53,7 +53,7 @@ def test_a_program_that_is_killed_is_said_to_be(tracker, perform):
 
     assert code == 128 + 9
     assert states(tracker) == [
-        ("failed", "The program was ended by the signal SIGKILL.")
+        ("failed", "The program was terminated by signal SIGKILL.")
     ]
 
 
@@ -217,7 +217,7 @@ def test_ctrl_c_ends_it_as_it_ends_the_program(tracker, start):
 
     assert process.wait(60) == -signal.SIGINT
     assert states(tracker) == [
-        ("failed", "The program was ended by the signal SIGINT.")
+        ("failed", "The program was terminated by signal SIGINT.")
     ]
 
 
@@ -299,10 +299,10 @@ def test_a_file_here_is_no_program_by_its_bare_name(tracker, perform, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["run"], 2, "for example: seamark run"),
+        (["run"], 2, "Example: seamark run"),
         (["run", "--", "no-such-program"], 127, "no-such-program: not found"),
         (["run", "--stage", "a/b", "--", "true"], 2, "must not contain a slash"),
-        (["watch", "--pid", "99999999"], 1, "cannot be measured"),
+        (["watch", "--pid", "99999999"], 1, "Cannot monitor process"),
     ],
 )
 def test_what_cannot_be_done_is_said(tracker, perform, arguments, code, words):
@@ -360,7 +360,7 @@ def test_watching_ends_though_nobody_asks_how_the_program_ended(
     watched = tracker.attributes()["monitoring/main/watched"]
     assert watched == "ended, exit code unknown"
     assert code == 1
-    assert "has ended already" in errors
+    assert "has already ended" in errors
 
 
 def test_a_child_that_ended_before_it_was_watched_says_how(tracker, tmp_path):
@@ -395,7 +395,7 @@ def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
         text=True,
     ).stderr
 
-    assert f"as the run {tracker.of_kind('open')[0]['run']!r} of 'default'" in told
+    assert f"as run {tracker.of_kind('open')[0]['run']!r} of 'default'" in told
     assert states(tracker) == [("failed", "The program ended with exit code 3.")]
     assert "monitoring/main/watched" not in tracker.attributes()
 

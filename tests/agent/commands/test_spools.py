@@ -156,7 +156,7 @@ def test_who_answers_nothing_wants_nothing_deleted(
 
     assert main(["sync", "--discard", spool]) == 1
     assert ids(spool_root) == [spool]
-    assert "Nothing is deleted" in capsys.readouterr().out
+    assert "Nothing was deleted" in capsys.readouterr().out
 
 
 def test_without_a_terminal_it_is_not_guessed(left, spool_root, capsys):

@@ -130,7 +130,7 @@ def test_a_cut_line_is_noted():
     readings, problems = read(*DATED, " 20260812   10:0")
 
     assert len(readings) == 3
-    assert problems.sentences() == ["line 6: it has not 11 values"]
+    assert problems.sentences() == ["line 6: it does not have 11 values"]
 
 
 def test_pmon_counts_processes_that_compute():

@@ -107,7 +107,7 @@ def test_a_cut_last_line_and_messages_are_noted_with_their_lines():
     )
 
     assert len(readings) == 3
-    assert problems.sentences() == ["lines 5, 6: it has not 5 values"]
+    assert problems.sentences() == ["lines 5, 6: it does not have 5 values"]
 
 
 def test_a_head_in_the_middle_is_a_new_beginning():
@@ -123,7 +123,7 @@ def test_columns_that_are_not_known_are_noted_once():
     head = HEAD + ", gpu.mood"
     _, problems, _ = read(head, *(f"{row}, good" for row in ROWS))
 
-    assert problems.sentences() == ["line 1: the column 'gpu.mood' is not known"]
+    assert problems.sentences() == ["line 1: unknown column 'gpu.mood'"]
 
 
 def test_values_that_are_not_understood_are_noted():
@@ -326,7 +326,7 @@ def test_scripts_name_columns_in_their_own_way(head):
         "gpu/0/utilization_percent": 10,
         "gpu/0/memory_used_bytes": 2 * 1024 * 1024,
     }
-    assert not [cause for cause in problems.causes if "not known" in cause]
+    assert not [cause for cause in problems.causes if "unknown" in cause]
 
 
 def test_columns_that_are_given_replace_those_of_the_head():

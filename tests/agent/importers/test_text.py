@@ -78,5 +78,5 @@ def test_compressed_logs_are_read_as_far_as_they_go(tmp_path):
     with open_log(path) as file:
         list(lines_of(file, problems))
     assert list(problems.causes) == [
-        "the compressed file is cut off or damaged behind it"
+        "the compressed file is truncated or damaged after it"
     ]

@@ -100,7 +100,7 @@ def test_other_members_may_be_anything(change):
 def test_what_is_no_event_is_counted():
     _, problems = collected(1, "x", None, [], {}, kernel(0, 1))
 
-    assert problems.causes["an event is no object"] == ([1, 2, 3], 4)
+    assert problems.causes["an event is not an object"] == ([1, 2, 3], 4)
 
 
 def test_a_million_events_take_little_room():
@@ -117,7 +117,7 @@ def test_there_is_an_end_to_what_is_kept(monkeypatch):
     found, problems = collected(*(kernel(n, 1) for n in range(100)))
 
     assert len(found.kernels[0]) == 10
-    assert "there are more spans than can be held" in problems.causes
+    assert "it has too many spans" in problems.causes
 
 
 def test_more_devices_than_there_can_be_are_not_kept():

@@ -63,7 +63,7 @@ def test_gpus_of_other_jobs_are_left_out():
 
     assert [each.values for each in readings] == [{"gpu/0/utilization_percent": 85}] * 3
     assert problems.sentences() == [
-        "line 1: GPU 3 is left out: this run does not use it"
+        "line 1: GPU 3 is skipped: this run does not use it"
     ]
 
 
@@ -144,7 +144,7 @@ def test_history_keeps_its_names_and_steps():
         "text": "hello",
         "picture": {"_type": "image-file", "width": 5},
     }
-    assert set(problems.causes) == {"the value of 'list' is no number"}
+    assert set(problems.causes) == {"the value of 'list' is not a number"}
 
 
 def test_history_keeps_numbers_that_no_machine_counts_to():
@@ -158,7 +158,10 @@ def test_of_a_machine_such_a_number_is_a_broken_counter():
     readings, problems = events({"system.gpu.0.powerWatts": 2.3e19, "_timestamp": 1})
 
     assert readings == []
-    assert problems.causes["the value of 'gpu.0.powerWatts' is no number"] == ([1], 1)
+    assert problems.causes["the value of 'gpu.0.powerWatts' is not a number"] == (
+        [1],
+        1,
+    )
 
 
 @pytest.mark.parametrize(

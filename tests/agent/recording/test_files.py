@@ -327,8 +327,8 @@ def test_a_path_holds_a_file_or_something_else(tracker, large, caplog):
         run["y"] = 1
 
     assert set(files(tracker)) == {"y"}
-    assert "already holds a series of numbers" in caplog.text
-    assert "already holds a file" in caplog.text
+    assert "already contains a series of numbers" in caplog.text
+    assert "already contains a file" in caplog.text
 
 
 def test_what_is_no_file_is_said_and_raised_only_if_strict(tracker, caplog):
@@ -538,8 +538,8 @@ def test_pictures_of_a_series_are_records_that_name_their_contents(tracker, capl
     assert {(m["kind"], m["path"]) for m in said} == {("image", "samples")}
     assert steps == [3, 7, 8]
     assert all(tracker.stored[digest].startswith(b"\x89PNG") for digest in digests)
-    assert "already holds a series of images" in caplog.text
-    assert "is not a picture" in caplog.text
+    assert "already contains a series of images" in caplog.text
+    assert "is not an image" in caplog.text
 
 
 def test_log_takes_what_append_takes(tracker):

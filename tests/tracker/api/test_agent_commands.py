@@ -128,7 +128,7 @@ def test_a_truncated_list_is_reported(seamark, stored, project):
     done = seamark("ls", "runs", "--limit", "1")
 
     assert len(done.stdout.splitlines()) == 2
-    assert "--limit shows more" in done.stderr
+    assert "use --limit to show more" in done.stderr
     assert json.loads(seamark("ls", "--limit", "1", "--json").stdout)["more"] is True
 
 
@@ -186,7 +186,7 @@ def test_the_real_server_knows_who_signs_in(seamark, project, live_server):
     done = seamark("login", "--url", live_server.url, "--token-stdin", said=token)
 
     assert done.returncode == 0, done.stderr
-    assert "(owner); the API key may write and read" in done.stdout
+    assert "(owner); the API key can write and read" in done.stdout
 
 
 def test_the_doctor_finds_nothing_wrong_with_a_real_server(seamark, project):
@@ -318,7 +318,7 @@ def test_a_file_that_has_not_arrived_is_named_and_exported_later(
 
     done = seamark(*words)
 
-    assert "1 file of 2 not arrived yet, including 'model/last'" in done.stderr
+    assert "1 file of 2 not uploaded yet, including 'model/last'" in done.stderr
     assert [path.name for path in (folder / "files").iterdir()] == ["model"]
     deliver(stored, b"late")
     assert "2 files" in seamark(*words).stdout

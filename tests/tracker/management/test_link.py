@@ -24,5 +24,5 @@ def test_a_link_signs_any_account_in(settings):
 
 
 def test_a_link_for_no_account_is_refused():
-    with pytest.raises(CommandError, match="No active person"):
+    with pytest.raises(CommandError, match="No active user"):
         call_command("link", user="eve@example.org")

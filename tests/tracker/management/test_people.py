@@ -160,7 +160,7 @@ def test_a_project_is_made_archived_and_deleted_by_command(member, monkeypatch):
     assert run("project", "list") == "speech\tSpeech\tarchived\tchosen members\n"
     run("project", "restore", "speech")
     monkeypatch.setattr("builtins.input", lambda _: "other")
-    with pytest.raises(CommandError, match="nothing is deleted"):
+    with pytest.raises(CommandError, match="nothing was deleted"):
         run("project", "delete", "speech")
     run("project", "delete", "speech", "--yes")
     assert run("project", "list") == ""

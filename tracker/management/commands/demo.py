@@ -45,13 +45,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--exit",
             action="store_true",
-            help="print the table of steps at the end and exit, instead of serving on",
+            help="print the summary table and exit instead of keeping the server running",
         )
         parser.add_argument("--epochs", type=int, default=8, help="per run")
         # manage.py has turned them into settings; they are listed here for --help.
-        parser.add_argument("--port", type=int, help="where to listen")
-        parser.add_argument("--bind", help="the address to listen on")
-        parser.add_argument("--data", help="the folder that holds everything")
+        parser.add_argument("--port", type=int, help="port to listen on")
+        parser.add_argument("--bind", help="address to listen on")
+        parser.add_argument("--data", help="data folder")
 
     def handle(self, *args: Any, **options: Any) -> None:
         # SIGINT too, because background jobs of a shell start with it ignored.
@@ -67,19 +67,19 @@ class Command(BaseCommand):
     def show(self, *, epochs: int, stay: bool) -> None:
         with self.server() as (url, is_ours):
             self.say(f"Seamark runs at {url}")
-            self.say(f"Sign in to watch (one-time link): {sign_in_link(url, '/')}\n")
+            self.say(f"Sign in with this one-time link: {sign_in_link(url, '/')}\n")
             ladder_id = self.run_ladder(url, epochs)
             self.wait_for_diagnoses(ladder_id)
             self.print_rungs(ladder_id)
             page = reverse("ladder", args=[ladder_id])
             if is_ours and stay:
-                self.say(f"\nSee the four runs side by side: {sign_in_link(url, page)}")
+                self.say(f"\nCompare the four runs: {sign_in_link(url, page)}")
                 self.say(
-                    "The link works once; Ctrl-C stops the server, the data stays."
+                    "The link works once. Ctrl-C stops the server; the data is kept."
                 )
                 while True:
                     signal.pause()
-            self.say(f"\nThe ladder's page: {url}{page}")
+            self.say(f"\nLadder: {url}{page}")
 
     @contextmanager
     def server(self) -> Iterator[tuple[str, bool]]:
@@ -131,7 +131,7 @@ class Command(BaseCommand):
                 process.terminate()
         if process.returncode:
             self.say(last.rstrip())
-            raise Refusal("The example pipeline failed; its output is above.")
+            raise Refusal("The example pipeline failed; see its output above.")
         return last.strip().rstrip("/").rpartition("/")[2]
 
     def say(self, line: str) -> None:

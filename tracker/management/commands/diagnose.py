@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--older-than-rules",
             action="store_true",
-            help="only runs that were diagnosed with other rules or limits, or never",
+            help="only runs that were never diagnosed, or with other rules or limits",
         )
         parser.add_argument("--all", action="store_true", help="runs of all projects")
         parser.add_argument(
@@ -35,7 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not any(options[o] for o in ("project", "run", "older_than_rules", "all")):
-            sys.exit("Choose runs with --project, --run, --older-than-rules or --all.")
+            sys.exit("Select runs with --project, --run, --older-than-rules or --all.")
         runs = runs_of(project=options["project"], run_id=options["run"])
         after = options["after"]
         count = (runs if after is None else runs.filter(id__gt=after)).count()

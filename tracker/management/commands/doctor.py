@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print JSON")
-        parser.add_argument("--run", type=UUID, help="check the data of one run only")
+        parser.add_argument("--run", type=UUID, help="check only the data of one run")
         parser.add_argument(
             "--repair",
             action="store_true",
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--thorough",
             action="store_true",
-            help="also have SQLite compare every index with its table",
+            help="also compare every SQLite index with its table",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -75,22 +75,21 @@ class Command(BaseCommand):
             self._refuse_what_is_no_database()
             self._look(report, options)
         except DatabaseError as error:
-            self._give_up(f"The database cannot be used: {error}")
+            self._give_up(f"Cannot use the database: {error}")
         sys.exit(report.finish())
 
     def _refuse_what_is_no_database(self) -> None:
         name = settings.DATABASES["default"]["NAME"]
         # Connecting would create one.
         if settings.IS_SQLITE and not Path(name).exists():
-            self._give_up(f"There is no database at {name}.")
+            self._give_up(f"No database found at {name}.")
         try:
             refuse_newer_database()
         except Refusal as refusal:
             self._give_up(str(refusal))
         if not has_current_schema():
             self._give_up(
-                "The database is not that of this version; start the server, or run "
-                "`python3 manage.py migrate`."
+                "The database schema is outdated; start the server, or run `python3 manage.py migrate`."
             )
 
     def _give_up(self, why: str) -> None:
@@ -107,7 +106,7 @@ class Command(BaseCommand):
                 report.add(problem)
             report.rows = table_counts()
         elif not chosen:
-            self._give_up(f"There is no run {only}.")
+            self._give_up(f"Run {only} not found.")
         for run_id in chosen:
             # Repaired after the snapshot, which is read-only, has ended.
             for problem in look_at_run(run_id, report, run_count=len(chosen)):

@@ -26,7 +26,7 @@ from tracker.management.people import (
 
 
 class Command(BaseCommand):
-    help = "Print an invitation link, and mail it if there is an address."
+    help = "Print an invitation link; with an address, also email it."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,21 +34,23 @@ class Command(BaseCommand):
         add_workspace(parser)
         parser.add_argument("email", nargs="?", default="")
         parser.add_argument(
-            "--link", action="store_true", help="a link for anyone, without an address"
+            "--link", action="store_true", help="create a link that anyone can use"
         )
         parser.add_argument("--role", default="member", help="default: member")
         parser.add_argument(
-            "--project", default="", help="only this project; then the role is in it"
+            "--project",
+            default="",
+            help="invite to this project only, with the role in it",
         )
         parser.add_argument("--expires-days", type=int, default=7, help="1 to 30")
         parser.add_argument(
-            "--uses", type=int, default=1, help="of a link; 0 is any number"
+            "--uses", type=int, default=1, help="number of uses of a link; 0: unlimited"
         )
 
     # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["email"]) == options["link"]:
-            raise CommandError("Give an email address, or --link.")
+            raise CommandError("Pass an email address, or --link.")
         with refusals_in_words():
             workspace = the_workspace(options["workspace"])
             project = options["project"] and the_project(workspace, options["project"])
@@ -61,5 +63,5 @@ class Command(BaseCommand):
             )
             secret = invite(workspace, request, COMMAND)
         if options["email"] and can_mail():
-            self.stderr.write(f"The link is mailed to {options['email']}, too.")
+            self.stderr.write(f"The link was also emailed to {options['email']}.")
         self.stdout.write(invitation_url(secret, server_url()))

@@ -32,8 +32,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_data_folder(parser)
         actions = parser.add_subparsers(dest="action", required=True)
-        add_workspace(actions.add_parser("list", help="all keys, one a line"))
-        create = actions.add_parser("create", help="print a new key")
+        add_workspace(actions.add_parser("list", help="list all keys, one per line"))
+        create = actions.add_parser("create", help="create a key and print it")
         create.add_argument("who", help="email address or username of its owner")
         create.add_argument("name", help="name of the key")
         create.add_argument(
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         add_projects(create)
         add_workspace(create)
         revoke = actions.add_parser("revoke", help="revoke a key")
-        revoke.add_argument("id", type=int, help="the first column of list")
+        revoke.add_argument("id", type=int, help="key id (first column of list)")
 
     # Any: argparse's values.
     def handle(self, *args: Any, **options: Any) -> None:
@@ -84,4 +84,4 @@ class Command(BaseCommand):
         if key is None:
             raise NotFound("API key")
         revoke_key(key, COMMAND)
-        self.stdout.write(f"{key.name} is revoked.")
+        self.stdout.write(f"Revoked {key.name}.")

@@ -18,12 +18,12 @@ from tracker.queries.people.accounts import account_named
 
 
 class Command(BaseCommand):
-    help = "Print a link that signs an account in once, within the hour."
+    help = "Print a one-time sign-in link that expires after an hour."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         # manage.py has turned it into a setting; it is listed here for --help.
-        parser.add_argument("--data", help="the data folder of the server")
+        parser.add_argument("--data", help="data folder of the server")
         parser.add_argument(
             "--user", help="email address or username; default: the first owner"
         )
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         try:
             secret = make_sign_in_link(_user(options["user"]))
         except DatabaseError as error:
-            sys.exit(f"The database cannot be used ({error}); start the server first.")
+            sys.exit(f"Cannot use the database ({error}); start the server first.")
         self.stdout.write(url + reverse("sign-in-link", args=[secret]))
 
 
@@ -43,5 +43,5 @@ def _user(name: str | None) -> User:
         return found_installation().user
     user = account_named(name)
     if user is None or not user.is_active or user.is_service:
-        raise CommandError(f"No active person has the address or username {name}.")
+        raise CommandError(f"No active user has the address or username {name}.")
     return user

@@ -21,23 +21,23 @@ from tracker.models import Member, Role, Workspace
 from tracker.queries.people.members import workspace_members
 
 LEAVING = {
-    "offboard": "end sessions, keys, share links and invitations permanently",
+    "offboard": "permanently end sessions, keys, share links and invitations",
     "remove": "delete the membership and its keys",
 }
 
 
 class Command(BaseCommand):
-    help = "List the members of a workspace, change roles, let members leave."
+    help = "List the members of a workspace, change roles, and remove members."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_data_folder(parser)
         actions_of = parser.add_subparsers(dest="action", required=True)
-        listed = actions_of.add_parser("list", help="all members, one a line")
+        listed = actions_of.add_parser("list", help="list all members, one per line")
         add_workspace(listed)
         for action, text in {
             "role": "change a member's role",
-            "deactivate": "close the workspace to a member until reactivated",
+            "deactivate": "suspend a member's access until reactivated",
             "reactivate": "open it again",
             **LEAVING,
         }.items():
@@ -51,7 +51,7 @@ class Command(BaseCommand):
                     "--transfer-to",
                     default="",
                     metavar="WHO",
-                    help="member who gets the projects, views and share links",
+                    help="member who takes over the projects, saved views and share links",
                 )
 
     # Any: argparse's values.

@@ -23,9 +23,9 @@ from tracker.models import Run
 from tracker.queries.people.workspaces import projects_of
 
 CHANGES = {
-    "archive": "keep a project readable and closed to changes",
+    "archive": "make a project read-only",
     "restore": "open it again",
-    "delete": "delete a project with all its runs, permanently",
+    "delete": "permanently delete a project with all its runs",
 }
 
 
@@ -36,25 +36,27 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_data_folder(parser)
         parts = parser.add_subparsers(dest="action", required=True)
-        add_workspace(parts.add_parser("list", help="all projects, one a line"))
-        create = parts.add_parser("create", help="print the address of a new one")
+        add_workspace(parts.add_parser("list", help="list all projects, one per line"))
+        create = parts.add_parser("create", help="create one and print its URL name")
         create.add_argument("name")
         create.add_argument("--description", default="")
         create.add_argument(
-            "--closed", action="store_true", help="only chosen members see it"
+            "--closed", action="store_true", help="visible to selected members only"
         )
         add_workspace(create)
         for action, text in CHANGES.items():
             one = parts.add_parser(action, help=text)
-            one.add_argument("project", help="its address, as in its page's URL")
+            one.add_argument("project", help="URL name, as in the page's URL")
             add_workspace(one)
             if action == "delete":
-                one.add_argument("--yes", action="store_true", help="do not ask")
-        move = parts.add_parser("move-run", help="move runs that ended")
-        move.add_argument("to", help="the address of the other project")
-        move.add_argument("runs", nargs="+", type=UUID, help="ids of runs")
+                one.add_argument(
+                    "--yes", action="store_true", help="do not ask for confirmation"
+                )
+        move = parts.add_parser("move-run", help="move ended runs to another project")
+        move.add_argument("to", help="URL name of the target project")
+        move.add_argument("runs", nargs="+", type=UUID, help="run ids")
         move.add_argument(
-            "--rename", action="store_true", help="add a number to a taken name"
+            "--rename", action="store_true", help="add a number to names that are taken"
         )
         add_workspace(move)
 
@@ -85,15 +87,15 @@ class Command(BaseCommand):
             if run is None:
                 raise NotFound(f"run as {run_id}")
             move_run(run, target, COMMAND, renames=options["rename"])
-            self.stdout.write(f"{run.name} is in {target.slug} now.")
+            self.stdout.write(f"Moved {run.name} to {target.slug}.")
 
     def _change(self, options: dict[str, Any]) -> None:
         project = the_project(the_workspace(options["workspace"]), options["project"])
         action = options["action"]
         if action == "delete" and not options["yes"]:
-            typed = input(f"Type the name of the project ({project.name}): ")
+            typed = input(f"Type the project name to confirm ({project.name}): ")
             if typed.strip() != project.name:
-                raise CommandError("The names differ; nothing is deleted.")
+                raise CommandError("The names differ; nothing was deleted.")
         change = {
             "archive": actions.archive_project,
             "restore": actions.restore_project,

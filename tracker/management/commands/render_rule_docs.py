@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[3] / "docs" / "diagnoses"
 
 
 class Command(BaseCommand):
-    help = "Write the page of every rule."
+    help = "Generate the documentation pages of all rules."
     # It uses neither the database nor the pages.
     requires_system_checks = ()
 

@@ -12,7 +12,7 @@ from tracker.server import processes
 
 
 class Command(BaseCommand):
-    help = "Run the scheduler alone, as a part of a team's installation."
+    help = "Run only the scheduler, for team installations."
 
     def handle(self, *args: Any, **options: Any) -> None:
         wait_for_database()

@@ -22,15 +22,15 @@ logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    help = "Run the web server alone, as a part of a team's installation."
+    help = "Run only the web server, for team installations."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--workers", type=int, default=processes.WEB_PROCESSES, help="processes"
         )
         # manage.py has turned them into settings; they are listed here for --help.
-        parser.add_argument("--port", type=int, help="where to listen")
-        parser.add_argument("--bind", help="the address to listen on")
+        parser.add_argument("--port", type=int, help="port to listen on")
+        parser.add_argument("--bind", help="address to listen on")
 
     def handle(self, *args: Any, **options: Any) -> None:
         workers = options["workers"]

@@ -35,15 +35,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_data_folder(parser)
         actions = parser.add_subparsers(dest="action", required=True)
-        add_workspace(actions.add_parser("list", help="all accounts, one a line"))
-        create = actions.add_parser("create", help="print the username of a new one")
+        add_workspace(
+            actions.add_parser("list", help="list all accounts, one per line")
+        )
+        create = actions.add_parser("create", help="create one and print its username")
         create.add_argument("name")
         create.add_argument(
             "--role", choices=[r.value for r in ROLES], default="member"
         )
         add_projects(create)
         add_workspace(create)
-        delete = actions.add_parser("delete", help="end an account and its keys")
+        delete = actions.add_parser("delete", help="delete an account and its keys")
         delete.add_argument("username")
         add_workspace(delete)
 
@@ -82,4 +84,4 @@ class Command(BaseCommand):
         if not member.user.is_service:
             raise NotFound("service account")
         delete_service_account(member, COMMAND)
-        self.stdout.write(f"{member.user.display_name} is deleted.")
+        self.stdout.write(f"Deleted {member.user.display_name}.")

@@ -18,7 +18,7 @@ COPIES = 2
 
 
 class Command(BaseCommand):
-    help = "Rewrite the SQLite file without the space of deleted data."
+    help = "Shrink the SQLite file by reclaiming the space of deleted data."
 
     def handle(self, *args: Any, **options: Any) -> None:
         before = space()
@@ -34,8 +34,7 @@ class Command(BaseCommand):
         needed = COPIES * (before.total - before.free)
         if available < needed:
             sys.exit(
-                f"This needs {needed // MIB} MiB of free disk space, and there are "
-                f"{available // MIB}; nothing was changed."
+                f"This needs {needed // MIB} MiB of free disk space, but only {available // MIB} MiB are free; nothing was changed."
             )
         rewrite()
         after = space()

@@ -20,9 +20,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         # manage.py has turned them into settings; they are listed here for --help.
-        parser.add_argument("--port", type=int, help="where to listen")
-        parser.add_argument("--bind", help="the address to listen on")
-        parser.add_argument("--data", help="the folder that holds everything")
+        parser.add_argument("--port", type=int, help="port to listen on")
+        parser.add_argument("--bind", help="address to listen on")
+        parser.add_argument("--data", help="data folder")
 
     def handle(self, *args: Any, **options: Any) -> None:
         # A process without Django takes a third of the memory.

@@ -32,8 +32,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_data_folder(parser)
         actions = parser.add_subparsers(dest="action", required=True)
-        actions.add_parser("list", help="all accounts, one a line")
-        create = actions.add_parser("create", help="make an account, and a member")
+        actions.add_parser("list", help="list all accounts, one per line")
+        create = actions.add_parser(
+            "create", help="create an account and add it as a member"
+        )
         create.add_argument("email")
         create.add_argument("--name", required=True)
         create.add_argument("--role", choices=Role.values, default=Role.MEMBER)
@@ -44,10 +46,10 @@ class Command(BaseCommand):
         )
         add_workspace(create)
         for action, text in {
-            "deactivate": "end the account's sessions, and reject it and its keys",
+            "deactivate": "end the account's sessions and block sign-in and API keys",
             "reactivate": "undo that",
             "confirm-email": "confirm the address that a user entered on their profile",
-            "password-link": "print a link that sets a new password, once, in a day",
+            "password-link": "print a one-time password reset link that expires in 24 hours",
         }.items():
             actions.add_parser(action, help=text).add_argument(
                 "who", help="email address or username"
@@ -74,25 +76,23 @@ class Command(BaseCommand):
             )
             add_member(workspace, user, Role(options["role"]), COMMAND)
         self.stdout.write(
-            f"{user.username} is {options['role']} of {workspace.slug} now."
+            f"Added {user.username} to {workspace.slug} as {options['role']}."
         )
 
     def deactivate(self, options: dict[str, Any]) -> None:
         user = the_user(options["who"])
         deactivate_account(user, COMMAND)
-        self.stdout.write(f"{user.username} is deactivated.")
+        self.stdout.write(f"Deactivated {user.username}.")
 
     def reactivate(self, options: dict[str, Any]) -> None:
         user = the_user(options["who"])
         reactivate_account(user, COMMAND)
-        self.stdout.write(f"{user.username} is active.")
+        self.stdout.write(f"Activated {user.username}.")
 
     def confirm_email(self, options: dict[str, Any]) -> None:
         user = the_user(options["who"])
         confirm_address(user, user.pending_email)
-        self.stdout.write(
-            f"{user.pending_email} is the address of {user.username} now."
-        )
+        self.stdout.write(f"Confirmed {user.pending_email} for {user.username}.")
 
     def password_link(self, options: dict[str, Any]) -> None:
         self.stdout.write(make_reset_link(the_user(options["who"])))

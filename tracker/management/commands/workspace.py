@@ -33,19 +33,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_data_folder(parser)
         actions = parser.add_subparsers(dest="action", required=True)
-        actions.add_parser("list", help="all workspaces, one a line")
-        create = actions.add_parser("create", help="print the address of a new one")
+        actions.add_parser("list", help="list all workspaces, one per line")
+        create = actions.add_parser("create", help="create one and print its URL name")
         create.add_argument("name")
         create.add_argument(
             "--owner", required=True, help="email address or username of an account"
         )
-        rename = actions.add_parser("rename", help="change the name; the address stays")
-        rename.add_argument("workspace", help="its address")
+        rename = actions.add_parser(
+            "rename", help="change the name; the URL stays the same"
+        )
+        rename.add_argument("workspace", help="URL name")
         rename.add_argument("name")
         factor = actions.add_parser(
-            "second-factor", help="whether members must have a second factor"
+            "second-factor", help="require a second factor, or not"
         )
-        factor.add_argument("workspace", help="its address")
+        factor.add_argument("workspace", help="URL name")
         factor.add_argument("factor", choices=FACTOR)
 
     # Any: argparse's values.
@@ -75,4 +77,4 @@ class Command(BaseCommand):
         change_workspace(
             workspace, replace(stored_request(workspace), **changed), COMMAND
         )
-        self.stdout.write(f"{workspace.slug} is changed.")
+        self.stdout.write(f"Changed {workspace.slug}.")

@@ -113,7 +113,7 @@ REFUSED = {
         {"captions": ["a", "b"]},
         "is not a list of 1 captions",
     ),
-    "captions of a number": (1.0, {"captions": ["a"]}, "neither a picture nor"),
+    "captions of a number": (1.0, {"captions": ["a"]}, "neither an image nor"),
     "a list with a number": ([gray(1), 2.0], {}, "a list"),
     "a list of numbers": ([1.0, 2.0], {}, "a list"),
     "a box of three": (agent.Image(gray(1), boxes=[(1, 2, 3)]), {}, "has a box"),
@@ -123,8 +123,12 @@ REFUSED = {
         {},
         "more than 200 boxes",
     ),
-    "a mask of floats": (agent.Image(gray(1), mask=np.ones((2, 3))), {}, "is no mask"),
-    "a mask of text": (agent.Image(gray(1), mask="abc"), {}, "is no mask"),
+    "a mask of floats": (
+        agent.Image(gray(1), mask=np.ones((2, 3))),
+        {},
+        "is not a mask",
+    ),
+    "a mask of text": (agent.Image(gray(1), mask="abc"), {}, "is not a mask"),
 }
 
 
@@ -165,5 +169,5 @@ def test_a_series_of_pictures_takes_no_html(tracker, caplog):
         run["x"].append(agent.Html("<b>"))
         wait_until(lambda: records(tracker, "x"))
 
-    assert "already holds a series of images" in caplog.text
+    assert "already contains a series of images" in caplog.text
     assert [each[0] for each in records(tracker, "x")] == ["image"]
