@@ -22,7 +22,14 @@ from seamark.commands import (
     up,
     watch,
 )
-from seamark.commands.importing import mlflow, nvidia_smi, tensorboard, trace, wandb
+from seamark.commands.importing import (
+    csv_file,
+    mlflow,
+    nvidia_smi,
+    tensorboard,
+    trace,
+    wandb,
+)
 from seamark.commands.output import MISUSED, Refusal, print_json_rows, tell
 from seamark.commands.parsing import Command, parse
 from seamark.errors import AgentError, CannotRead, InvalidSetting
@@ -39,6 +46,7 @@ COMMANDS: dict[str, Command] = {
     "doctor": doctor,
     "ls": ls,
     "export": export,
+    "import csv": csv_file,
     "import mlflow": mlflow,
     "import nvidia-smi": nvidia_smi,
     "import tensorboard": tensorboard,

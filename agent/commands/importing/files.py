@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 
 from seamark.commands.output import (
@@ -68,22 +68,32 @@ def add_files(
 
 def add_times(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for files without dates or time zones."""
-    parser.add_argument(
-        "--zone",
-        help="time zone of the file's times: UTC, +02:00 or Europe/Berlin (default: this machine's)",
-    )
+    add_zone(parser)
     parser.add_argument(
         "--start",
         help="start time, such as 2026-08-12T10:00:00, if the file has no times or dates",
     )
 
 
-def clock_of(chosen: argparse.Namespace, every_seconds: float = 1.0) -> Clock:
-    """Return the clock for parsing times; raises Refusal for invalid arguments."""
+def add_zone(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for files whose times have no time zone."""
+    parser.add_argument(
+        "--zone",
+        help="time zone of the file's times: UTC, +02:00 or Europe/Berlin (default: this machine's)",
+    )
+
+
+def zone_from(chosen: argparse.Namespace) -> tzinfo | None:
+    """Return the time zone, None for this machine's; raises Refusal."""
     try:
-        zone = zone_of(chosen.zone)
+        return zone_of(chosen.zone)
     except UnknownZone:
         raise _misused(f"--zone: unknown time zone {chosen.zone!a}") from None
+
+
+def clock_of(chosen: argparse.Namespace, every_seconds: float = 1.0) -> Clock:
+    """Return the clock for parsing times; raises Refusal for invalid arguments."""
+    zone = zone_from(chosen)
     start = None
     if chosen.start is not None:
         start = to_moment(chosen.start, zone)

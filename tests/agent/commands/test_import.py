@@ -516,7 +516,7 @@ def test_a_trace_without_steps_says_how_to_have_some(tmp_path, capsys):
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 1000, b"\x1f\x8bnot gzip", b"[" * 10_000]
 )
-@pytest.mark.parametrize("kind", ["nvidia-smi", "trace", "wandb"])
+@pytest.mark.parametrize("kind", ["csv", "nvidia-smi", "tensorboard", "trace", "wandb"])
 def test_no_file_can_do_harm(tmp_path, kind, content, capsys):
     path = tmp_path / "file"
     path.write_bytes(content)
