@@ -82,7 +82,7 @@ def test_clipping_narrows_the_axis_and_is_told():
     clipped, whole = chart(spiked, clips=True), chart(spiked)
 
     assert clipped["layout"]["yaxis"]["range"][1] < 2
-    assert clipped["notes"][0].startswith("Clipped: 1 of 201 points")
+    assert clipped["notes"][0].startswith("Outliers ignored: 1 of 201 points")
     assert "range" not in whole["layout"]["yaxis"]
 
 

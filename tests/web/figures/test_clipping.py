@@ -72,5 +72,5 @@ def test_charts_that_are_compared_are_as_high_and_count_their_own():
 
     assert (of_wild.low, of_wild.high) == (of_calm.low, of_calm.high)
     assert (of_wild.count, of_calm.count) == (1, 0)
-    assert of_wild.note.startswith("Clipped: 1 of 201 points")
+    assert of_wild.note.startswith("Outliers ignored: 1 of 201 points")
     assert of_calm.note == ""

@@ -133,8 +133,8 @@ def test_an_overlay_has_the_axes_that_its_reader_wants():
     assert layout["xaxis"]["type"] == "log"
     assert layout["xaxis"]["title"]["text"] == "&lt;b&gt;epoch&lt;/b&gt;"
     assert layout["yaxis"]["range"][1] < 2
-    assert [note.split(":")[0].split(" lie ")[0] for note in figure["notes"]] == [
-        "Clipped",
+    assert [note.split(":")[0].split(" before ")[0] for note in figure["notes"]] == [
+        "Outliers ignored",
         "3 points",
         "Values at or below 0 are not shown on a logarithmic axis.",
     ]
@@ -146,8 +146,8 @@ def test_runs_with_several_writers_are_named_and_of_many_counted():
     many = writers_note([(name, [0, 1]) for name in "abcdefgh"])
 
     assert "ranks 0 to 2" in one
-    assert one.endswith("each: a.")
-    assert many.endswith("each: a, b, c, d, e, f and 2 more.")
+    assert one.endswith("points: a.")
+    assert many.endswith("points: a, b, c, d, e, f and 2 more.")
 
 
 def test_runs_without_the_axis_are_named_and_of_many_counted():

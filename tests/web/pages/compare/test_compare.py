@@ -916,7 +916,7 @@ def test_outliers_and_a_logarithmic_axis_are_part_of_the_address(get, project):
     assert "logx=1&amp;clip=1" in page
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert figure["layout"]["yaxis"]["range"][1] < 2
-    assert figure["notes"][0].startswith("Clipped: 1 of 121 points")
+    assert figure["notes"][0].startswith("Outliers ignored: 1 of 121 points")
     assert by_time["layout"]["xaxis"]["type"] == "date"
 
 
@@ -934,7 +934,7 @@ def test_clipped_charts_of_a_division_are_as_high(get, project):
 
     assert calm["layout"]["yaxis"]["range"] == wild["layout"]["yaxis"]["range"]
     assert calm["notes"] == []
-    assert wild["notes"][0].startswith("Clipped: 1 of 121 points")
+    assert wild["notes"][0].startswith("Outliers ignored: 1 of 121 points")
 
 
 def test_charts_are_found_by_an_expression_and_its_mistake_is_explained(get, runs):

@@ -211,10 +211,10 @@ class TestTable:
 
 @pytest.mark.django_db
 def test_a_series_that_several_ranks_write_says_so(attributes, run):
-    assert "at the same time" not in attributes()
+    assert "in parallel" not in attributes()
     for rank in (0, 1):
         write_series(run, "shared/loss", [1.0, 2.0], rank=rank)
     settle(run)
 
-    assert "written by ranks 0 and 1 at the same time" in attributes("?prefix=shared/")
-    assert "Written by" in attributes("?path=shared/loss")
+    assert "logged by ranks 0 and 1 in parallel" in attributes("?prefix=shared/")
+    assert "Logged by" in attributes("?path=shared/loss")

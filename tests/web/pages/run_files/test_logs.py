@@ -174,14 +174,14 @@ def test_a_text_that_several_processes_write_says_so(page, run, path):
         process.open()
         process.send([records_message(path, ["a cat", "a dog"])])
 
-    assert "Written by ranks 0 and 1 at the same time" in page("logs")
-    assert "written by ranks 0 and 1 at the same time" in page("attributes")
+    assert "Logged by ranks 0 and 1 in parallel" in page("logs")
+    assert "logged by ranks 0 and 1 in parallel" in page("attributes")
 
 
 def test_a_text_of_one_process_says_nothing_of_who_wrote_it(page, run):
     log(run, ["a", "b"])
 
-    assert "Written by" not in page("logs")
+    assert "Logged by ranks" not in page("logs")
 
 
 @pytest.mark.parametrize(
