@@ -184,8 +184,8 @@ def test_scales_clipping_and_smoothing_are_in_the_address(compare, runs):
     drawn(page, "val/loss")
 
     open_options(page)
-    page.get_by_text("Clip outliers").click()
-    expect(page.get_by_text("Clipped: 1 of 301 points")).to_be_visible()
+    page.get_by_text("Ignore outliers").click()
+    expect(page.get_by_text("Outliers ignored: 1 of 301 points")).to_be_visible()
     open_options(page)
     page.get_by_text("Log x", exact=True).click()
     expect(page.get_by_label("Log x")).to_be_checked()
@@ -230,7 +230,7 @@ def test_charts_beside_the_runs_have_the_same(visit, ada, project, runs):
         "aria-pressed", "true"
     )
     open_options(page)
-    page.get_by_text("Clip outliers").click()
+    page.get_by_text("Ignore outliers").click()
     page.locator(".charts__regex").click()
     text = page.get_by_role("searchbox", name="Filter charts")
     text.fill("(")
@@ -248,7 +248,7 @@ def test_charts_beside_the_runs_have_the_same(visit, ada, project, runs):
         page.locator("[data-part=compare]")
     ).click()
     expect_lines(page, 2)
-    expect(page.get_by_label("Clip outliers")).to_be_checked()
+    expect(page.get_by_label("Ignore outliers")).to_be_checked()
     open_options(page)
     expect(page.get_by_role("combobox", name="X axis")).to_have_value(EPOCH)
 

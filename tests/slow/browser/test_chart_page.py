@@ -415,7 +415,7 @@ def test_a_zoom_on_a_logarithmic_axis_asks_for_the_range_that_was_meant(charts):
 def test_outliers_lie_beyond_the_axis_and_are_counted(charts):
     page = charts()
     open_options(page)
-    page.get_by_role("button", name="Clip outliers").click()
+    page.get_by_role("button", name="Ignore outliers").click()
 
     notes = page.locator(".chart[data-path='infer/latency'] .chart__notes")
     expect(notes).to_contain_text(

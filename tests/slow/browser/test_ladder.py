@@ -136,7 +136,7 @@ def test_rungs_are_moved_by_keys(visit, ada, ladder):
 
     page.get_by_role("button", name="Move baseline with the arrow keys").press("End")
     expect(rungs.last).to_contain_text("baseline")
-    expect(page.get_by_text("baseline: place 3 of 3")).to_have_count(1)
+    expect(page.get_by_text("baseline: position 3 of 3")).to_have_count(1)
 
     page.get_by_role("button", name="Save", exact=True).last.click()
     expect(page.get_by_role("article")).to_have_count(4)

@@ -778,7 +778,7 @@ def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
         page.get_by_role("dialog").get_by_role("button", name="Continue").click()
     expect(page.get_by_text("Checking which runs changed")).to_be_visible()
     done = "1\u202f004 runs" if is_matching else "1 run"
-    expect(page.get_by_text(f"Tagged {done} “old”")).to_be_visible()
+    expect(page.get_by_text(f"Added tag “old” to {done}")).to_be_visible()
     watch.allow("ERR_FAILED")
     tagged = Attribute.objects.filter(path="tags", items=["old"])
     assert tagged.count() == (1_005 if is_matching else 2)

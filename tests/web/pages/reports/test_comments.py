@@ -359,7 +359,7 @@ def test_a_version_that_is_no_longer_kept_is_named_without_a_link(
 
     shown = page(visitor, report)
 
-    assert "version 1, which is no longer kept" in shown
+    assert "version 1, which is no longer available" in shown
     assert "?version=1#" not in shown
 
 

@@ -104,7 +104,7 @@ def test_attributes_say_what_series_of_records_hold(page, run):
 
     text = page("attributes?search=/")
 
-    assert "2 texts</a>, last" in text
+    assert "2 entries</a>, last" in text
     assert "the last" in text
     assert "1 histogram</a>, last at step 0" in page("attributes")
 
