@@ -34,7 +34,7 @@ def to_param(text: str) -> object:
 
 
 def to_attributes(
-    run_id: str, params: Mapping[str, str], tags: Mapping[str, str]
+    params: Mapping[str, str], tags: Mapping[str, str]
 ) -> dict[str, object]:
     """Return the attributes of a run: parameters, description and tags."""
     found: dict[str, object] = {
@@ -43,10 +43,14 @@ def to_attributes(
     if tags.get(_NOTE):
         found["description"] = tags[_NOTE]
     for name, text in tags.items():
-        if name in _KEPT:
-            found[f"mlflow/{_KEPT[name]}"] = text
-        elif not name.startswith(_OWN):
+        if not name.startswith(_OWN):
             found[f"mlflow/tags/{name}"] = text
+    return found
+
+
+def to_facts(run_id: str, tags: Mapping[str, str]) -> dict[str, object]:
+    """Return the run's origin, which differs between runs and is no result."""
+    found = {f"mlflow/{name}": tags[tag] for tag, name in _KEPT.items() if tag in tags}
     return {**found, "mlflow/run_id": run_id}
 
 

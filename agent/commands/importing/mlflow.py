@@ -19,7 +19,7 @@ from seamark.commands.importing.files import Imported, Importer
 from seamark.commands.importing.sources import Source, import_each
 from seamark.commands.output import MISUSED, Refusal
 from seamark.commands.watched_run import add_names
-from seamark.importers.mlflow_values import failure_of, to_attributes
+from seamark.importers.mlflow_values import failure_of, to_attributes, to_facts
 from seamark.importers.problems import Problems
 from seamark.settings import Settings
 
@@ -158,7 +158,8 @@ def _import(
     ((key, mark),) = marks.items()
     with importer.importing(mark, key):
         importer.run_at(run.info.start_time * _MICROSECONDS)
-        importer.assign(to_attributes(str(key), run.data.params, run.data.tags))
+        importer.assign(to_attributes(run.data.params, run.data.tags))
+        importer.state(to_facts(str(key), run.data.tags))
         for name in run.data.metrics:
             with _readable():
                 points = client.get_metric_history(str(key), name)

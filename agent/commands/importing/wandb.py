@@ -152,6 +152,9 @@ def _import(
     for path in reversed([path for path in marks if _is_run_file(path)]):
         values = _run_values(path)
         importer.assign(_run_file_values(values, importer.ends))
+        if values.run_id:
+            # No attribute of the user: it would be a column of the runs table.
+            file_facts.add("wandb/run_id", values.run_id)
         if values.exit_code:
             failure = f"W&B: exit code {values.exit_code}"
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
@@ -225,7 +228,6 @@ def _run_file_values(values: Values, ends: Mapping[str, float]) -> dict[str, obj
         found["tags"] = set(values.tags)
     texts = {
         "description": values.notes,
-        "wandb/run_id": values.run_id,
         "wandb/group": values.group,
         "wandb/job_type": values.job_type,
     }

@@ -115,7 +115,7 @@ def test_group_and_tags_are_imported(tmp_path, messages):
 
     values = values_of(messages())
     assert values["wandb/group"] == "sweep"
-    assert values["wandb/run_id"] == "abc123"
+    assert values["monitoring/main/facts/wandb/run_id"] == "abc123"
     assert values["tags"] == ["fast"]
 
 

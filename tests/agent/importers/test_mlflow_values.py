@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.importers.mlflow_values import failure_of, to_attributes, to_param
+from seamark.importers.mlflow_values import (
+    failure_of,
+    to_attributes,
+    to_facts,
+    to_param,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,13 +37,12 @@ def test_system_tags_are_named_or_left_out():
         "team": "vision",
     }
 
-    assert to_attributes("id", {"lr": "0.1"}, tags) == {
+    assert to_attributes({"lr": "0.1"}, tags) == {
         "params/lr": 0.1,
         "description": "first try",
-        "mlflow/user": "ada",
         "mlflow/tags/team": "vision",
-        "mlflow/run_id": "id",
     }
+    assert to_facts("id", tags) == {"mlflow/user": "ada", "mlflow/run_id": "id"}
 
 
 def test_failed_and_killed_runs_are_failures():
