@@ -366,11 +366,15 @@ class Run:
         self._ended_at = moment
 
     def wait_until_written(self, seconds: float) -> bool:
-        """Wait up to `seconds` until all data is in the spool; called by the agent
-        itself.
+        """Wait up to `seconds` until all data is in the spool, also files; called by the
+        agent itself.
         """
         deadline = time.monotonic() + seconds
         session = self._session
+        while session is not None and not session.files.is_done:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE_SECONDS)
         if session is not None:
             session.hurry()
         while session is not None and not session.is_all_written:

@@ -25,6 +25,7 @@ from seamark.commands import (
 from seamark.commands.importing import (
     csv_file,
     mlflow,
+    neptune,
     nvidia_smi,
     tensorboard,
     trace,
@@ -48,6 +49,7 @@ COMMANDS: dict[str, Command] = {
     "export": export,
     "import csv": csv_file,
     "import mlflow": mlflow,
+    "import neptune": neptune,
     "import nvidia-smi": nvidia_smi,
     "import tensorboard": tensorboard,
     "import trace": trace,

@@ -15,6 +15,8 @@ class Problems:
 
     # The first lines of each cause, and the number of lines.
     causes: dict[str, tuple[list[int], int]] = field(default_factory=dict)
+    # The unit that the numbers count.
+    noun: str = "line"
 
     def add(self, cause: str, line: int) -> None:
         """Add a line that could not be parsed."""
@@ -25,12 +27,12 @@ class Problems:
             lines.append(line)
         self.causes[cause] = lines, count + 1
 
-    def sentences(self, noun: str = "line") -> list[str]:
+    def sentences(self) -> list[str]:
         """Return a sentence for each cause."""
         found = []
         for cause, (lines, count) in self.causes.items():
             shown = ", ".join(f"{line:,}" for line in lines)
             more = f", and {count - len(lines):,} more" if count > len(lines) else ""
             plural = "s" if count > 1 else ""
-            found.append(f"{noun}{plural} {shown}{more}: {cause}")
+            found.append(f"{self.noun}{plural} {shown}{more}: {cause}")
         return found

@@ -32,12 +32,15 @@ from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading
 from seamark.lifecycle.process_hooks import described
 from seamark.reading.runs import read_run, read_runs
+from seamark.recording.media.media import Media
 from seamark.run import Run
 from seamark.settings import Mode, Settings, read_settings
 
 MICROSECONDS = 1_000_000
 # Points buffered before waiting for the spool; a twentieth of the capacity.
 _POINTS_AT_ONCE = 50_000
+# Files that wait to be copied; an eighth of the capacity.
+_MEDIA_AT_ONCE = 32
 _WRITE_SECONDS = 60.0
 _INTERVALS = (0.001, 86_400.0)  # seconds
 _CHUNK_BYTES = 1 << 20
@@ -51,6 +54,8 @@ ALREADY_IMPORTED = "already_imported"
 _MARKS_AT_ONCE = 20
 # Yields the samples of a file, collects problems, and sets facts.
 Read = Callable[[Path, Problems, FileFacts], Iterator[Reading]]
+# A value, its step, and its time in microseconds since 1970.
+Point = tuple[float, float, int]
 
 
 def add_files(
@@ -129,9 +134,11 @@ def settings_of(
 
 @dataclass
 class Imported:
-    """The number of logged points and their time range."""
+    """The numbers of logged points, values and files, and the points' time range."""
 
     points: int = 0
+    values: int = 0
+    files: int = 0
     first: int | None = None  # microseconds since 1970
     last: int | None = None
     problems: dict[str, Problems] = field(default_factory=dict)
@@ -161,6 +168,7 @@ class Importer:
         # The last numbers of series with user-defined names.
         self.ends: dict[str, float] = {}
         self._waiting = 0
+        self._media = 0
         self._ticks = -1
         self._last_tick: int | None = None
         self._first: int | None = None
@@ -218,6 +226,20 @@ class Importer:
         run = self.run_at(moment)
         run[path].append(value, step=step, time=moment / MICROSECONDS)
         self._count(moment, 1)
+        if isinstance(value, (Media, list)):
+            self._media += len(value) if isinstance(value, list) else 1
+            if self._media >= _MEDIA_AT_ONCE:
+                self._wait()
+
+    def extend(self, path: str, points: Sequence[Point]) -> None:
+        """Log numbers of one series, each with its step and time; the run is open."""
+        for first in range(0, len(points), _POINTS_AT_ONCE):
+            some = points[first : first + _POINTS_AT_ONCE]
+            for value, step, moment in some:
+                self.run_at(moment).log_at({path: value}, step, moment)
+            moments = [moment for _, _, moment in some]
+            self._count(min(moments), 1)
+            self._count(max(moments), len(some) - 1)
 
     def log_files(
         self, marks: Mapping[Path, str], read: Read, file_facts: FileFacts
@@ -242,6 +264,13 @@ class Importer:
         if self._run is not None:
             for path, value in values.items():
                 self._run[path] = value
+            self._imported.values += len(values)
+
+    @property
+    def reference(self) -> str:
+        """The run's id on the server, or its name: for runs that continue it."""
+        run_id = self._run.id if self._run is not None else None
+        return run_id or self.settings.run
 
     @contextmanager
     def importing(self, mark: str, file: Path) -> Iterator[None]:
@@ -263,10 +292,11 @@ class Importer:
             place = f"{self.settings.namespace}/{path}"
             self._run[place].upload(content, name=name, wait=True)
 
-    def attach(self, path: str, file: Path) -> None:
+    def attach(self, path: str, content: Path | bytes, name: str | None = None) -> None:
         """Store a file under the user's name for it, and wait until it is copied."""
         if self._run is not None:
-            self._run[path].upload(file, wait=True)
+            is_stored = self._run[path].upload(content, name=name, wait=True)
+            self._imported.files += is_stored
 
     def finish(self, failure: str = "", end: int | None = None) -> None:
         """Set the end of the run, by default to its last sample, and deliver it.
@@ -292,7 +322,7 @@ class Importer:
             self._wait()
 
     def _wait(self) -> None:
-        self._waiting = 0
+        self._waiting = self._media = 0
         if self._run is not None and not self._run.wait_until_written(_WRITE_SECONDS):
             raise Refusal(
                 "not_written",
@@ -381,6 +411,23 @@ def refuse_imported(settings: Settings, marks: Sequence[str]) -> None:
             raise _known(run.name, Path(name.removeprefix(_BEGUN)), name)
 
 
+def find_marked(settings: Settings, mark: str) -> str:
+    """Return the id of the project's run with a mark; "" if there is none."""
+    if settings.mode is not Mode.ONLINE:
+        return ""
+    try:
+        found = read_runs(
+            f'exists "{mark}"',
+            project=settings.project,
+            sort="started",
+            columns=(),
+            limit=1,
+        )
+    except AgentError:
+        return ""
+    return found[0].id if found else ""
+
+
 def _tell_unchecked(error: AgentError) -> None:
     if error.code != "not_found":
         tell(
@@ -432,14 +479,24 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
         tell("no data imported")
         return 1
     if not chosen.json:
-        times = f" from {_shown(imported.first)} to {_shown(imported.last)}"
+        is_one = imported.points == 1 and not (imported.values or imported.files)
         say(
-            f"{counted(imported.points, 'point')}{times if imported.points else ''} "
-            f"{'is' if imported.points == 1 else 'are'} in the run {clean(settings.run)!a} of "
+            f"{_summary(imported)} {'is' if is_one else 'are'} in the run "
+            f"{clean(settings.run)!a} of "
             f"{clean(settings.project)!a}, stage {clean(settings.stage)!a}"
             f"{f': {imported.url}' if imported.url else '.'}"
         )
     return 0
+
+
+def _summary(imported: Imported) -> str:
+    times = f" from {_shown(imported.first)} to {_shown(imported.last)}"
+    parts = [
+        f"{counted(imported.points, 'point')}{times if imported.points else ''}",
+        *([counted(imported.values, "value")] if imported.values else []),
+        *([counted(imported.files, "file")] if imported.files else []),
+    ]
+    return ", ".join(parts)
 
 
 def as_json(settings: Settings, imported: Imported) -> dict[str, object]:
@@ -447,6 +504,8 @@ def as_json(settings: Settings, imported: Imported) -> dict[str, object]:
     return {
         **settings_words(settings),
         "points": imported.points,
+        "values": imported.values,
+        "files": imported.files,
         "from": _shown(imported.first),
         "to": _shown(imported.last),
         "not_understood": [

@@ -36,6 +36,8 @@ class Source:
     project: str = ""
     # The run's id in the other tracker; it tells runs of one name apart.
     key: str = ""
+    # Distinguishes a run without files from all others; by default the key.
+    mark: str = ""
     # Files, and the beginning of their series' paths.
     files: Mapping[Path, str] = field(default_factory=dict)
 
@@ -53,7 +55,7 @@ def import_each(
 
     A run that fails does not stop the others.
     """
-    names: set[str] = set()
+    names: set[tuple[str, str]] = set()
     if len(sources) == 1:
         return report(chosen, *_import(chosen, sources[0], import_one, names))
     done: list[dict[str, Any]] = []
@@ -80,7 +82,10 @@ def import_each(
 
 
 def _import(
-    chosen: argparse.Namespace, source: Source, import_one: ImportOne, names: set[str]
+    chosen: argparse.Namespace,
+    source: Source,
+    import_one: ImportOne,
+    names: set[tuple[str, str]],
 ) -> tuple[Settings, Imported]:
     own = argparse.Namespace(**vars(chosen))
     is_named = bool(chosen.run or os.environ.get("SEAMARK_RUN"))
@@ -89,12 +94,12 @@ def _import(
     settings = settings_of(own)
     marks = marks_of(own, settings, source.files, anywhere=not is_named)
     if source.key and not source.files:
-        marks = {Path(source.key): mark_of(settings, source.key)}
+        marks = {Path(source.key): mark_of(settings, source.mark or source.key)}
         if settings.mode is Mode.ONLINE and not chosen.again:
             refuse_imported(settings, [*marks.values()])
     if not is_named and (name := _usable("run", source.run)):
         own.run = _free_name(name, source.key, settings, names)
-        names.add(own.run)
+        names.add((settings.project, own.run))
         settings = settings_of(own)
     return settings, import_one(own, settings, source, marks)
 
@@ -103,11 +108,13 @@ def _usable(kind: str, name: str) -> str | None:
     return usable_name(kind, name.replace("\0", "")) or None
 
 
-def _free_name(name: str, key: str, settings: Settings, names: set[str]) -> str:
+def _free_name(
+    name: str, key: str, settings: Settings, names: set[tuple[str, str]]
+) -> str:
     """Return a name that no run of the project has: the server would join that run."""
     endings = count(2)
     candidate = name
-    while candidate in names or _exists(candidate, settings):
+    while (settings.project, candidate) in names or _exists(candidate, settings):
         ending = f"-{key or next(endings)}"
         key = ""
         candidate = usable_name("run", name + ending)

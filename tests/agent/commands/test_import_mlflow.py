@@ -121,7 +121,7 @@ def test_a_run_without_metrics_is_imported(client, messages, capsys):
     assert import_mlflow("--no-artifacts") == 0
 
     assert values_of(messages())["params/lr"] == 0.1
-    assert capsys.readouterr().out.startswith("0 points are in the run 'r'")
+    assert capsys.readouterr().out.startswith("0 points, 2 values are in")
 
 
 def test_failed_and_nested_runs_stay_so(client, messages):
