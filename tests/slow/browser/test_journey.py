@@ -55,7 +55,7 @@ def test_a_run_is_found_compared_and_shared_and_its_address_leads_back(
     stranger = elsewhere.new_page()
     stranger.goto(shared)
     expect(stranger.get_by_text("Shared, view only")).to_be_visible()
-    bars = stranger.get_by_role("group", name="Bars of where the time")
+    bars = stranger.get_by_role("group", name="Time breakdown, one bar per run")
     expect(stranger.get_by_role("article")).to_have_count(3)
     expect(bars).to_contain_text("milliseconds per example")
     stranger.get_by_role("link", name="Per step").click()

@@ -32,7 +32,7 @@ def ladder(project):
 def test_shows_where_the_time_goes_and_what_each_rung_was_worth(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/", ada)
 
-    figure = page.get_by_role("group", name="Bars of where the time")
+    figure = page.get_by_role("group", name="Time breakdown, one bar per run")
     expect(figure.locator(".trace.bars")).to_have_count(4)
     expect(figure).to_contain_text("decoded ahead")
     expect(page.get_by_role("region", name="Summary")).to_contain_text("× faster")
@@ -41,7 +41,7 @@ def test_shows_where_the_time_goes_and_what_each_rung_was_worth(visit, ada, ladd
 
 def test_bars_can_be_of_a_step_instead_of_an_example(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/", ada)
-    figure = page.get_by_role("group", name="Bars of where the time")
+    figure = page.get_by_role("group", name="Time breakdown, one bar per run")
     expect(figure).to_contain_text("milliseconds per example")
 
     page.get_by_role("link", name="Per step").click()
