@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn, Protocol
 
-from seamark.commands.output import MISUSED, Refusal
+from seamark.commands.output import MISUSED, Refusal, aligned, say
 from seamark.version import VERSION
 
 JSON = "print one JSON object instead of text"
@@ -68,8 +68,10 @@ def parse(
 ) -> tuple[str | None, argparse.Namespace]:
     """Return the command, or None if none was named, and its arguments."""
     if words[:1] == ["help"]:
-        name, _ = named_command(words[1:], commands)
-        words = [*(name or "").split(), "--help"]
+        words = [*words[1:3], "--help"]
+    if group := _group_of_help(words, commands):
+        _print_group(group, commands)
+        raise SystemExit(0)
     name, rest = named_command(words, commands)
     if name is None:
         parser = Parser(prog="seamark", add_help=False, allow_abbrev=False)
@@ -110,6 +112,26 @@ def named_command(
         f"`seamark {words[0]}` must be followed by one of {', '.join(kinds)}.{wrong}",
         MISUSED,
     )
+
+
+def _group_of_help(words: Sequence[str], commands: Iterable[str]) -> str | None:
+    """Return the first word of commands of two words, if their help is requested."""
+    is_group = (
+        any(name.startswith(f"{words[0]} ") for name in commands) if words else False
+    )
+    return words[0] if is_group and words[1:2] in (["-h"], ["--help"]) else None
+
+
+def _print_group(group: str, commands: Mapping[str, Command]) -> None:
+    own = [
+        (name, c.HELP) for name, c in commands.items() if name.startswith(f"{group} ")
+    ]
+    say(f"usage: seamark {group} {{{','.join(name.split()[1] for name, _ in own)}}} …")
+    say()
+    for line in aligned(own):
+        say(line)
+    say()
+    say(f"`seamark {own[0][0]} --help` shows the arguments of a command.")
 
 
 # Options of `seamark` without a command.

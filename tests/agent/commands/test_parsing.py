@@ -167,3 +167,16 @@ def test_whatever_it_is_nobody_is_shown_a_traceback(tracker, tmp_path, line, cod
     assert "Traceback" not in done.stderr
     assert "Unexpected error" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["import", "--help"], ["import", "-h"], ["help", "import"]]
+)
+def test_the_help_of_import_lists_its_commands(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert "import tensorboard" in shown
+    assert "import event files of TensorBoard" in shown
