@@ -471,9 +471,9 @@ def test_a_rung_is_compared_with_the_rung_before_it_and_a_baseline_with_none(
         for run in (top, base)
     )
 
-    assert f'against <a href="/runs/{base.id}/">base</a>' in of_top
-    assert "on the ladder faster" in of_top
-    assert "against" not in of_base
+    assert f'vs. <a href="/runs/{base.id}/">base</a>' in of_top
+    assert "in the ladder faster" in of_top
+    assert "vs." not in of_base
     assert ">Change</th>" not in of_base
 
 

@@ -21,7 +21,7 @@ def test_says_the_same_in_words():
 
     assert strip is not None
     assert "mean 50 %" in strip.said
-    assert "lowest 0 %" in strip.said
+    assert "min 0 %" in strip.said
 
 
 def test_nothing_measured_is_no_strip():
