@@ -54,7 +54,7 @@ def test_a_run_s_page_moves_it_to_the_trash_with_a_way_back(owner, project, run)
 
     assert moved.status_code == 302
     page = owner.get(moved["Location"]).content.decode()
-    assert "&lt;b&gt;base&lt;/b&gt;\u2069” is in the trash" in page
+    assert "&lt;b&gt;base&lt;/b&gt;\u2069” moved to the trash" in page
     assert reverse("run-restore", args=[run.id]) in page
 
     back = owner.post(reverse("run-restore", args=[run.id]))
