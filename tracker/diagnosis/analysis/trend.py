@@ -28,6 +28,7 @@ class Trend:
     """
 
     first: float
+    start: float  # of the first block, if that is lower
     last: float
     mean: float  # of the levels of all blocks, without single slow steps
     change: float
@@ -59,6 +60,7 @@ def trend_of(values: Array) -> Trend | None:
     tau, chance = _kendall(levels)
     return Trend(
         first=first,
+        start=min(first, float(levels[0])),
         last=first + rise,
         mean=first + risen * rise,
         change=rise / first,

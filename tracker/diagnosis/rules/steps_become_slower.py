@@ -381,7 +381,7 @@ def _finding(
         ),
         gain=expected_gain(
             trend.mean,
-            (Floor(trend.first, "the pace at the start"),),
+            (Floor(trend.start, "the pace at the start"),),
             what="A typical step" if interval == 1 else "A typical interval",
         ),
         margin=margin_above(trend.change, limits.notable_change),

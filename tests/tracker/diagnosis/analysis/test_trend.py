@@ -44,3 +44,11 @@ def test_single_slow_steps_do_not_matter():
 
 def test_few_steps_have_no_trend():
     assert trend_of(np.ones(159)) is None
+
+
+def test_a_rise_that_slows_down_starts_at_its_first_block():
+    trend = trend_of(NOISE * (1.0 + np.sqrt(np.linspace(0.0, 1.0, 1000))))
+
+    assert trend is not None
+    assert trend.start == pytest.approx(1.1, abs=0.03)
+    assert trend.start < trend.first - 0.1
