@@ -2,7 +2,8 @@
 
 ## Detection
 The time between the last step of an epoch and the first step of the next, including the wait
-for its first batch. Phases outside of the loop, such as an evaluation, are excluded.
+for its first batch. Phases outside of the loop, such as an evaluation, are excluded. If workers
+restart, the savings include the excess of the first and last steps of epochs over the median.
 
 ## Why it matters
 Many loaders end their workers with the epoch. Each epoch then starts processes, imports
@@ -18,7 +19,7 @@ Catalogue: D13, epoch boundary stall.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +74,8 @@ class _Boundaries:
     starts: Array  # of the gaps, in seconds since 1970
     lengths: Array
     named: Array  # seconds of each in phases
+    # Time that the first and last steps of epochs take beyond the median step.
+    edges_seconds: float
     total_seconds: float
 
     @property
@@ -145,7 +148,16 @@ def _find(
         inside = place >= 0
         inside &= span.times / 1e6 <= (starts + lengths + 0.01)[place]
         np.add.at(named, place[inside], span.values[inside])
-    return _Boundaries(starts, lengths, named, total) if total > 0 else None
+    if not total > 0:
+        return None
+    edges = _excess(step_seconds, rows) + _excess(step_seconds, [r - 1 for r in rows])
+    return _Boundaries(starts, lengths, named, edges, total)
+
+
+def _excess(step_seconds: Array, rows: Sequence[int]) -> float:
+    """Return the time of these steps beyond the median step; jitter does not count."""
+    beyond = float(np.median(step_seconds[rows])) - float(np.median(step_seconds))
+    return max(0.0, beyond) * len(rows)
 
 
 def _gpu_between(
@@ -176,6 +188,8 @@ def _finding(
     limits: Limits,
 ) -> Finding:
     lost = float(boundaries.lost.sum())
+    # Workers start within the first step of an epoch and end within the last one.
+    saved = lost + (boundaries.edges_seconds if restarts else 0.0)
     number = len(boundaries.lengths)
     mean = lost / number
     is_critical = boundaries.share >= limits.critical_share
@@ -206,7 +220,7 @@ def _finding(
         ),
         gain=expected_gain(
             boundaries.total_seconds,
-            (Floor(boundaries.total_seconds - lost, "the epochs themselves"),),
+            (Floor(boundaries.total_seconds - saved, "the epochs themselves"),),
             what="Training",
         ),
         quality=MEASURED if is_seen else COARSE,

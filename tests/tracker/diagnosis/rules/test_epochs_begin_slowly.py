@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,17 @@ def test_one_boundary_is_no_habit():
     rows = steps_in_epochs([100, 100], gap=5.0)
 
     assert found_in(stage(step_rows=rows, facts=RESTARTED)) is None
+
+
+@pytest.mark.parametrize(("facts", "bound"), [(RESTARTED, 58 / 49.2), ({}, 58 / 50.8)])
+def test_savings_include_slow_steps_at_the_ends_of_epochs(facts, bound):
+    rows = steps_in_epochs([100] * 5, gap=2.0)
+    seconds = rows.columns["step_seconds"].copy()
+    for row in (100, 200, 300, 400):
+        seconds[row - 1 : row + 1] += 0.2
+    rows = replace(rows, columns={**rows.columns, "step_seconds": seconds})
+    measured = in_epochs(2.0, facts=facts)
+
+    found = found_in(replace(measured, steps=rows))
+
+    assert found.finding.gain.bound == pytest.approx(bound, rel=0.005)
