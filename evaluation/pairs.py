@@ -38,8 +38,7 @@ Speeds are steps per second from the first step to the last. Predictions come fr
 class Pair:
     """`likely` and `bound` are NaN if the finding has no prediction."""
 
-    fault: str
-    seed: int
+    name: str
     rule: str
     likely: float
     bound: float
@@ -98,7 +97,7 @@ def _record(case: FixedCase, seed: int) -> None:
 
 
 def replay_pairs(case: FixedCase) -> list[Pair]:
-    from evaluation.replay import ingest, promise_of  # noqa: PLC0415
+    from evaluation.replay import NUMBERS, ingest, promise_of  # noqa: PLC0415
 
     pairs = []
     for path in sorted(FOLDER.glob(f"{case.fault.name}-[0-9].msgpack.zst")):
@@ -107,39 +106,43 @@ def replay_pairs(case: FixedCase) -> list[Pair]:
         if not after.exists():
             continue
         numbers = (case.fault.expects, *case.fault.also)
-        promise = promise_of(ingest(before), numbers)
-        cured = promise_of(ingest(read_recording(after)), numbers)
+        rules = [rule for rule, number in NUMBERS.items() if number in numbers]
+        promise = promise_of(ingest(before), rules)
+        cured = promise_of(ingest(read_recording(after)), rules)
         pairs.append(
             Pair(
-                fault=case.fault.name,
-                seed=before.seed,
+                name=f"{case.fault.name} {before.seed}",
                 rule=promise.rule,
                 likely=promise.likely,
                 bound=promise.bound,
-                achieved=cured.steps_per_second / promise.steps_per_second,
+                achieved=cured.speed / promise.speed,
             )
         )
     return pairs
 
 
 def page(pairs: list[Pair]) -> str:
+    head = HEAD.format(today=datetime.now(UTC).date(), noise=NOISE)
+    return f"{head}\n{table(pairs)}"
+
+
+def table(pairs: list[Pair]) -> str:
+    """Return a summary of the pairs, and a row for each."""
     promised = [pair for pair in pairs if pair.is_promised]
     within = sum(pair.is_within_bound for pair in promised)
     inside = sum(pair.is_inside for pair in promised)
     rows = "\n".join(
-        f"| {p.fault} {p.seed} | {p.rule or 'none'} | {_factor(p.likely)} |"
+        f"| {p.name} | {p.rule or 'none'} | {_factor(p.likely)} |"
         f" {_factor(p.bound)} | {_factor(p.achieved)} | {_verdict(p)} |"
         for p in pairs
     )
-    head = HEAD.format(today=datetime.now(UTC).date(), noise=NOISE)
-    return f"""{head}
-|  |  |
+    return f"""|  |  |
 | --- | --- |
 | pairs with a prediction | {len(promised)} of {len(pairs)} |
 | measured speedup at most the upper bound | {within} of {len(promised)} |
 | measured speedup between likely and the upper bound | {inside} of {len(promised)} |
 
-| fault, seed | finding | likely | at most | achieved | |
+| pair | finding | likely | at most | achieved | |
 | --- | --- | --: | --: | --: | --- |
 {rows}
 """

@@ -25,6 +25,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from evaluation.jobs import Job, jobs_of
 from evaluation.machine import busy_seconds, wait_until_quiet
@@ -116,7 +117,22 @@ def _foreign(recording: Recording) -> float:
     return recording.foreign_cores or 0.0
 
 
-def run_script(job: Job, mode: str, python: str) -> Recording:
+class Script(Protocol):
+    """A script to record; one that `fails` exits with a code other than 0."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> Path: ...
+    @property
+    def arguments(self) -> tuple[str, ...]: ...
+    @property
+    def fails(self) -> bool: ...
+    @property
+    def hangs(self) -> bool: ...
+
+
+def run_script(job: Script, mode: str, python: str) -> Recording:
     """Run a script like its user, and return the upload data of its processes."""
     with tempfile.TemporaryDirectory(prefix="job-") as folder:
         spool, work = Path(folder, "spool"), Path(folder, "work")
@@ -156,7 +172,7 @@ def run_script(job: Job, mode: str, python: str) -> Recording:
     )
 
 
-def _end_of(process: subprocess.Popen[str], job: Job) -> tuple[str, float]:
+def _end_of(process: subprocess.Popen[str], job: Script) -> tuple[str, float]:
     """Wait for a job; return its errors and the CPU seconds of all its processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:

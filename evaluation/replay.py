@@ -49,6 +49,7 @@ from tracker.queries.diagnoses.diagnoses import (  # noqa: E402
 from tracker.queries.diagnoses.signals import read_measurements  # noqa: E402
 from tracker.queries.runs.verdicts import Verdict as RunVerdict  # noqa: E402
 from tracker.queries.runs.verdicts import verdicts  # noqa: E402
+from tracker.series.compaction import compact_run  # noqa: E402
 from web.pages.run.stage_sections import is_sure  # noqa: E402
 
 TITLES = {rule.name: rule.title for rule in RULES}
@@ -91,16 +92,20 @@ def _mode(recording: Recording) -> str:
 
 
 def ingest(recording: Recording) -> Run:
-    """Store and diagnose a recording as a run of its own."""
+    """Store and diagnose a recording in a separate workspace; return its last run."""
     # A workspace for each: all recordings of a case have one name.
     actor = actor_of(make_member(recording.file_name.partition(".")[0]))
     before = set(Run.objects.values_list("id", flat=True))
     for body in recording.bodies():
         store_batch(actor, uuid4(), body)
-    run = Run.objects.exclude(id__in=before).get()
-    _end_killed(run)
-    diagnose_run(run.id)
-    return run
+    runs = list(Run.objects.exclude(id__in=before).order_by("started_at"))
+    for run in runs:
+        _end_killed(run)
+        diagnose_run(run.id)
+        if run != runs[-1]:
+            # Comparisons with earlier runs read their summaries.
+            compact_run(run.id)
+    return runs[-1]
 
 
 def _end_killed(run: Run) -> None:
@@ -116,32 +121,36 @@ def _end_killed(run: Run) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Prediction of a run's finding, and the run's overall speed."""
+    """Prediction of a run's finding, and examples per second of the whole run.
+
+    Steps per second if a run does not count examples.
+    """
 
     rule: str
     likely: float
     bound: float
-    steps_per_second: float
+    speed: float
 
 
-def promise_of(run: Run, numbers: Collection[str]) -> Promise:
+def promise_of(run: Run, rules: Collection[str]) -> Promise:
     """Return the prediction of the primary finding, or of the first of these rules."""
     findings = sorted(
         Finding.objects.filter(run=run, is_open=True),
         key=lambda f: (f.is_primary, f.confidence),
         reverse=True,
     )
-    wanted = [f for f in findings if NUMBERS.get(f.rule) in numbers]
+    wanted = [f for f in findings if f.rule in rules]
     judgement = wanted[0].body["judgement"] if wanted else None
     gain = judgement["finding"]["gain"] if judgement else None
-    stage = Stage.objects.filter(run=run).order_by("id").last()
-    times = read_measurements(stage).steps.times
-    seconds = (times[-1] - times[0]) / 1e6 if len(times) > 1 else nan
+    steps = _last_stage(run).steps
+    seconds = (steps.times[-1] - steps.times[0]) / 1e6 if len(steps) > 1 else nan
+    examples = steps.columns.get("step_examples")
+    done = len(steps) - 1 if examples is None else examples[1:].sum()
     return Promise(
         rule=TITLES[wanted[0].rule] if wanted else "",
         likely=gain["likely"] if gain else nan,
         bound=gain["bound"] if gain else nan,
-        steps_per_second=(len(times) - 1) / seconds,
+        speed=done / seconds,
     )
 
 
