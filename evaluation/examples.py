@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from evaluation.example_jobs import rules_by_script
 from evaluation.jobs import jobs_of
 from evaluation.recordings import SYNTHETIC, all_recordings, read_recording
 from evaluation.replay import NUMBERS, ingest, prepare
@@ -73,6 +74,9 @@ def recordings() -> Iterator[tuple[bool, str, Path, frozenset[str]]]:
             path = job.recording(mode)
             if job.label.causes and path.exists():
                 yield True, f"{job.name}, {mode}", path, job.label.causes
+    for script, rule in rules_by_script().items():
+        if script.recording.exists():
+            yield True, script.name, script.recording, frozenset({rule})
     for path in all_recordings(SYNTHETIC):
         case, _, seed = path.name.partition(".")[0].rpartition("-")
         wanted = find_case(case)

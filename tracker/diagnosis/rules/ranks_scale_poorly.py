@@ -39,7 +39,7 @@ from tracker.diagnosis.engine.finding import (
 )
 from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.speedup import usual_gain
-from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.engine.wording import duration, percent, rounded
 from tracker.diagnosis.signals import Array, EarlierRun
 
 SPAN = Span.STAGE
@@ -111,9 +111,9 @@ def _finding(
             else Severity.WARNING
         ),
         summary=(
-            f"Each of {world_size:g} ranks processes {here:.3g} examples/s; in"
+            f"Each of {world_size:g} ranks processes {rounded(here)} examples/s; in"
             f" {earlier.name}, with {earlier.ranks:g}, each processed"
-            f" {earlier.examples_per_second:.3g}. That is {percent(efficiency)} of"
+            f" {rounded(earlier.examples_per_second)}. That is {percent(efficiency)} of"
             f" linear scaling.{said}"
         ),
         evidence=(
