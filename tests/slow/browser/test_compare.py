@@ -279,7 +279,7 @@ def test_a_window_on_an_axis_keeps_the_runs_within(visit, ada, runs):
 
     expect(page.locator(".parallel__run--pale")).to_have_count(1)
     assert "brush=" in address_now(page)
-    page.get_by_role("link", name="Compare selection 2").click()
+    page.get_by_role("link", name="Compare only these 2").click()
     expect(
         page.get_by_role("list", name="Compared runs").get_by_role("listitem")
     ).to_have_count(2)
@@ -366,14 +366,14 @@ def test_of_many_runs_the_one_that_is_meant_stands_out(visit, ada, project):
     expect(lit).to_have_count(1)
 
     # By a part of its name.
-    page.get_by_role("searchbox", name="Find a run").fill("-2")
+    page.get_by_role("searchbox", name="Find in").fill("-2")
     expect(compared.get_by_role("listitem")).to_have_count(10)
     compared.get_by_role("button", name="Hide sweep-29").click()
     wait_for_charts(page, 1)
     expect(plot.locator("path.js-line")).to_have_count(30)
     assert "hidden=29" in address_now(page)
     page.get_by_role("link", name="Hide all").click()
-    page.get_by_role("link", name="Show all").click()
+    page.get_by_role("link", name="Show all runs").click()
     wait_for_charts(page, 1)
     expect(plot.locator("path.js-line")).to_have_count(31)
 

@@ -133,7 +133,7 @@ def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     page.get_by_role("button", name="Edit Loss").click()
 
-    page.get_by_role("radio", name="Query").check()
+    page.get_by_role("radio", name="Runs matching a query").check()
     page.get_by_label("Query", exact=True).fill("train/loss <")
     page.get_by_role("button", name="Save", exact=True).click()
 
@@ -344,7 +344,7 @@ def test_it_follows_a_view_until_that_is_gone(visit, ada, dashboard, project):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     page.get_by_title("Select runs").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("radio", name="Saved view").check()
+    dialog.get_by_role("radio", name="Runs in a saved view").check()
     dialog.get_by_role("combobox", name="Saved view").select_option("good")
     expect(dialog.get_by_label("Query", exact=True)).to_be_hidden()
     assert violations(page) == []
