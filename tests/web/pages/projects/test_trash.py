@@ -60,7 +60,7 @@ def test_a_run_s_page_moves_it_to_the_trash_with_a_way_back(owner, project, run)
     back = owner.post(reverse("run-restore", args=[run.id]))
     assert back["Location"] == reverse("run", args=[run.id])
     assert owner.get(back["Location"]).status_code == 200
-    assert "is in the trash" not in owner.get(moved["Location"]).content.decode()
+    assert "moved to the trash" not in owner.get(moved["Location"]).content.decode()
 
 
 def test_a_pinned_run_offers_to_unpin_instead(owner, run):
