@@ -479,7 +479,7 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
         tell("no data imported")
         return 1
     if not chosen.json:
-        is_one = imported.points == 1 and not (imported.values or imported.files)
+        is_one = imported.points + imported.values + imported.files == 1
         say(
             f"{_summary(imported)} {'is' if is_one else 'are'} in the run "
             f"{clean(settings.run)!a} of "
@@ -490,12 +490,15 @@ def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -
 
 
 def _summary(imported: Imported) -> str:
-    times = f" from {_shown(imported.first)} to {_shown(imported.last)}"
-    parts = [
-        f"{counted(imported.points, 'point')}{times if imported.points else ''}",
-        *([counted(imported.values, "value")] if imported.values else []),
-        *([counted(imported.files, "file")] if imported.files else []),
-    ]
+    parts = []
+    if imported.points or not (imported.values or imported.files):
+        times = f" from {_shown(imported.first)} to {_shown(imported.last)}"
+        points = counted(imported.points, "point")
+        parts.append(f"{points}{times if imported.points else ''}")
+    if imported.values:
+        parts.append(counted(imported.values, "value"))
+    if imported.files:
+        parts.append(counted(imported.files, "file"))
     return ", ".join(parts)
 
 

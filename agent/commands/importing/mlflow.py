@@ -1,52 +1,77 @@
 """Import runs of MLflow: metrics, parameters, tags, artifacts and nested runs.
 
-Reads a tracking server, a database such as mlflow.db, or a folder mlruns by MLflow's own
-client: run the command in an environment with MLflow. An experiment becomes a project.
+Reads a tracking server, a database such as mlflow.db, or a folder mlruns, without
+MLflow. Other tracking URIs, such as postgresql://, are read by MLflow's client, which
+must be installed. An experiment becomes a project.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from seamark.commands.importing.files import Imported, Importer
+from seamark.commands.importing.files import (
+    Imported,
+    Importer,
+    Point,
+    find_marked,
+    mark_of,
+)
+from seamark.commands.importing.lineage import parents_first
+from seamark.commands.importing.mlflow_client import ClientStore
+from seamark.commands.importing.mlflow_server import Server
 from seamark.commands.importing.sources import Source, import_each
-from seamark.commands.output import MISUSED, Refusal
+from seamark.commands.output import MISUSED, Refusal, tell
 from seamark.commands.watched_run import add_names
-from seamark.importers.mlflow_values import failure_of, to_attributes, to_facts
+from seamark.errors import AgentError
+from seamark.importers.mlflow.database import Database
+from seamark.importers.mlflow.folder import Folder
+from seamark.importers.mlflow.store import (
+    Experiment,
+    Metric,
+    Store,
+    StoredRun,
+    Unreadable,
+)
+from seamark.importers.mlflow.values import failure_of, to_attributes, to_facts
 from seamark.importers.problems import Problems
+from seamark.path import clean_path
+from seamark.recording.media.media import Image
+from seamark.recording.values import to_step
 from seamark.settings import Settings
-
-if TYPE_CHECKING:
-    # Any: MLflow is not a dependency.
-    MlflowClient = Any
-    MlflowRun = Any
 
 HELP = "import runs of MLflow"
 EXAMPLES = (
     "seamark import mlflow mlflow.db",
+    "seamark import mlflow mlruns --experiment digits",
     "seamark import mlflow http://127.0.0.1:5000 --experiment digits --no-artifacts",
 )
 
-_RUNS_AT_ONCE = 1_000
 _MICROSECONDS = 1_000  # of MLflow's milliseconds
+_KEY_CHARACTERS = 8  # of an id, enough to tell runs of one name apart
 _DATABASE = "mlflow.db"
+_RUNS = "mlruns"
 _LONGEST = 200  # characters of a reason
-
-logger = logging.getLogger("seamark")
+# Pictures of `log_image`; a slash in the name is stored as `~`, or `#` in older versions.
+_PICTURE = re.compile(
+    r"images/(?P<name>[^/]+?)[+%]step[+%](?P<step>-?\d+)[+%]timestamp[+%](?P<time>\d+)"
+    r"[+%][0-9a-f-]+\.png"
+)
+# MLflow's thumbnails of these pictures.
+_THUMBNAIL = re.compile(r"images/[^/]+[+%]step[+%][^/]+[+%]compressed\.webp")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "uri",
         metavar="URI",
-        help="a tracking URI, a database file, or a folder with mlflow.db or runs",
+        help="a tracking server's URL, a database file, or a folder with mlflow.db or "
+        "mlruns",
     )
     parser.add_argument(
         "--experiment",
@@ -64,17 +89,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def perform(chosen: argparse.Namespace) -> int:
-    client = _client(_tracking_uri(chosen.uri))
-    runs = {run.info.run_id: (run, project) for run, project in _runs(client, chosen)}
-    if not runs:
+    with _readable(chosen.uri):
+        store = _store(chosen.uri)
+        found = [
+            run
+            for experiment in _experiments(store, chosen)
+            for run in store.runs(experiment, _tell_problem)
+        ]
+    if not found:
         raise Refusal("not_found", f"There is no run in {chosen.uri!a}.")
-    if len(runs) > 1 and chosen.run:
+    if len(found) > 1 and (chosen.run or os.environ.get("SEAMARK_RUN")):
         raise Refusal(
             "invalid_usage",
-            f"--run names one run, but there are {len(runs):,}; leave it out.",
+            f"--run names one run, but there are {len(found):,}; leave it out.",
             MISUSED,
         )
-    names: dict[str, str] = {}
+    runs = {
+        run.id: run
+        for run in parents_first(found, lambda run: run.id, lambda run: run.parent)
+    }
+    # The projects and names of imported runs, by their ids in MLflow.
+    places: dict[str, tuple[str, str]] = {}
 
     def import_one(
         own: argparse.Namespace,
@@ -82,137 +117,172 @@ def perform(chosen: argparse.Namespace) -> int:
         source: Source,
         marks: Mapping[Path, str],
     ) -> Imported:
-        run, _ = runs[source.key]
-        parent = names.get(run.data.tags.get("mlflow.parentRunId", ""), "")
-        names[source.key] = settings.run
-        return _import(own, settings._replace(parent=parent), client, run, marks)
+        run = runs[source.mark]
+        ((_, mark),) = marks.items()
+        parent = _parent(run, settings, places)
+        with _readable(chosen.uri):
+            imported = _import(own, settings._replace(parent=parent), store, run, mark)
+        places[run.id] = settings.project, settings.run
+        return imported
 
     sources = [
-        Source(run=run.info.run_name or key, project=project, key=key)
-        for key, (run, project) in runs.items()
+        Source(
+            run=run.name or key,
+            project=run.experiment,
+            key=key[:_KEY_CHARACTERS],
+            mark=key,
+        )
+        for key, run in runs.items()
     ]
     return import_each(chosen, sources, import_one)
 
 
-def _tracking_uri(place: str) -> str:
-    """Return the URI of a file or folder; other URIs are those of MLflow."""
-    if "://" in place:
-        return place
-    path = Path(place).resolve()
-    if path.is_dir() and (path / _DATABASE).is_file():
-        path /= _DATABASE
+def _store(place: str) -> Store:
+    if place.startswith(("http://", "https://")):
+        return Server(place)
+    if "://" in place or place == "databricks":
+        return ClientStore(place)
+    path = Path(place)
     if not path.exists():
         raise Refusal("not_found", f"File not found: {place!a}.")
-    return path.as_uri() if path.is_dir() else f"sqlite:///{path}"
+    if path.is_dir() and (path / _DATABASE).is_file():
+        return Database(path / _DATABASE)
+    if path.is_file():
+        return Database(path)
+    for folder in (path, path / _RUNS):
+        if folder.is_dir() and Folder.is_one(folder):
+            return Folder(folder)
+    raise Refusal(
+        "not_found",
+        f"There is neither {_DATABASE} nor an experiment of MLflow in {place!a}. Name "
+        f"the folder {_RUNS}, a database, or a tracking server's URL.",
+    )
 
 
-def _client(uri: str) -> MlflowClient:
-    # A recent MLflow reads folders of runs only if this is set.
-    os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
-    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-    try:
-        from mlflow import MlflowClient  # type: ignore[import-not-found, unused-ignore] # noqa: PLC0415 - optional
-    except ImportError:
-        raise Refusal(
-            "not_installed",
-            "MLflow is not installed here. Install the SDK into the environment that "
-            "has it, and run this command there.",
-        ) from None
-    return MlflowClient(tracking_uri=uri)
-
-
-def _runs(
-    client: MlflowClient, chosen: argparse.Namespace
-) -> Iterator[tuple[MlflowRun, str]]:
-    """Yield the runs with the names of their experiments, the oldest first."""
-    with _readable():
-        experiments = {each.name: each for each in client.search_experiments()}
-    missing = [name for name in chosen.experiment if name not in experiments]
+def _experiments(store: Store, chosen: argparse.Namespace) -> list[Experiment]:
+    found = store.experiments()
+    names = {each.name for each in found}
+    missing = [name for name in chosen.experiment if name not in names]
     if missing:
-        raise Refusal("not_found", f"There is no experiment {missing[0]!a}.")
-    for name in chosen.experiment or experiments:
-        token = None
-        while True:
-            with _readable():
-                page = client.search_runs(
-                    [experiments[name].experiment_id],
-                    max_results=_RUNS_AT_ONCE,
-                    order_by=["attributes.start_time ASC"],
-                    page_token=token,
-                )
-            yield from ((run, name) for run in page)
-            token = page.token
-            if not token:
-                break
+        raise Refusal(
+            "not_found",
+            f"There is no experiment {missing[0]!a}; there are "
+            f"{', '.join(sorted(map(ascii, names))[:20]) or 'none'}.",
+        )
+    return [
+        each
+        for each in found
+        if not chosen.experiment or each.name in chosen.experiment
+    ]
+
+
+def _parent(
+    run: StoredRun, settings: Settings, places: Mapping[str, tuple[str, str]]
+) -> str:
+    """Return the name or id of the run that this one is nested in; "" for none."""
+    if not run.parent:
+        return ""
+    project, name = places.get(run.parent, ("", ""))
+    if name:
+        # A parent has its children's project.
+        return name if project == settings.project else ""
+    # Imported by an earlier command.
+    return find_marked(settings, mark_of(settings, run.parent))
 
 
 def _import(
     chosen: argparse.Namespace,
     settings: Settings,
-    client: MlflowClient,
-    run: MlflowRun,
-    marks: Mapping[Path, str],
+    store: Store,
+    run: StoredRun,
+    mark: str,
 ) -> Imported:
     imported = Imported()
     importer = Importer(settings, imported, chosen.tag)
-    ((key, mark),) = marks.items()
-    with importer.importing(mark, key):
-        importer.run_at(run.info.start_time * _MICROSECONDS)
-        importer.assign(to_attributes(run.data.params, run.data.tags))
-        importer.state(to_facts(str(key), run.data.tags))
-        for name in run.data.metrics:
-            with _readable():
-                points = client.get_metric_history(str(key), name)
-            _log(importer, name, points)
-        if not chosen.no_artifacts:
-            problems = imported.problems.setdefault(settings.run, Problems())
-            _upload(importer, client, str(key), problems)
-    end = run.info.end_time
-    importer.finish(
-        failure_of(run.info.status), None if end is None else end * _MICROSECONDS
-    )
+    problems = imported.problems.setdefault(settings.run, Problems())
+    started = (run.start or 0) * _MICROSECONDS
+    with importer.importing(mark, Path(run.id)):
+        importer.run_at(started)
+        importer.assign(to_attributes(run.params, run.tags))
+        importer.state(to_facts(run.id, run.tags))
+        try:
+            for name, points in store.metrics(run, problems.add):
+                _log(importer, name, points, problems)
+            if not chosen.no_artifacts:
+                _upload(importer, store, run, problems)
+        except Unreadable:
+            # The part that was read is delivered, and stays marked as incomplete.
+            importer.finish()
+            raise
+    end = None if run.end is None else run.end * _MICROSECONDS
+    importer.finish(failure_of(run.status), end if end else started)
     return imported
 
 
-# Any: metrics of MLflow.
-def _log(importer: Importer, name: str, points: list[Any]) -> None:
+def _log(
+    importer: Importer, name: str, metrics: list[Metric], problems: Problems
+) -> None:
     # A metric that was logged without steps has step 0 at all points.
-    is_counted = len(points) > 1 and not any(point.step for point in points)
-    for number, point in enumerate(sorted(points, key=lambda x: (x.step, x.timestamp))):
-        step = number if is_counted else point.step
-        importer.log_users({name: point.value}, step, point.timestamp * _MICROSECONDS)
+    is_counted = len(metrics) > 1 and not any(each.step for each in metrics)
+    metrics = sorted(metrics, key=lambda each: (each.step, each.time))
+    points: list[Point] = []
+    try:
+        path = clean_path(name)
+    except AgentError as error:
+        problems.add(str(error), 1)
+        return
+    for number, each in enumerate(metrics):
+        try:
+            step = to_step(number if is_counted else each.step)
+        except AgentError as error:
+            problems.add(
+                f"{name[:60]!a} has a point that is skipped: {error}", number + 1
+            )
+            continue
+        points.append((each.value, step, max(each.time, 0) * _MICROSECONDS))
+    if points:
+        importer.extend(path, points)
 
 
 def _upload(
-    importer: Importer, client: MlflowClient, run_id: str, problems: Problems
+    importer: Importer, store: Store, run: StoredRun, problems: Problems
 ) -> None:
-    with _readable():
-        paths = list(_artifacts(client, run_id, None))
+    try:
+        paths = store.artifacts(run)
+    except Unreadable as error:
+        # The artifacts may have been deleted, or lie on another machine.
+        problems.add(f"artifacts are skipped: {error}"[:_LONGEST], 1)
+        return
     for number, path in enumerate(paths, 1):
+        if _THUMBNAIL.fullmatch(path):
+            continue
         with tempfile.TemporaryDirectory(prefix="seamark-") as folder:
             try:
-                with _readable():
-                    file = Path(client.download_artifacts(run_id, path, folder))
-            except Refusal as refusal:
-                # The file may have been deleted from its store.
-                problems.add(f"{path!a} is skipped: {refusal}"[:_LONGEST], number)
-                continue
-            importer.attach(f"artifacts/{path}", file)
+                file = store.fetch(run, path, Path(folder))
+                _store_artifact(importer, path, file)
+            except (Unreadable, OSError, AgentError) as error:
+                problems.add(f"{path!a} is skipped: {error}"[:_LONGEST], number)
 
 
-def _artifacts(client: MlflowClient, run_id: str, folder: str | None) -> Iterator[str]:
-    for each in client.list_artifacts(run_id, folder):
-        if each.is_dir:
-            yield from _artifacts(client, run_id, each.path)
-        else:
-            yield each.path
+def _store_artifact(importer: Importer, path: str, file: Path) -> None:
+    picture = _PICTURE.fullmatch(path)
+    if picture is None:
+        importer.attach(clean_path(f"artifacts/{path}"), file)
+        return
+    name = re.sub("[~#]", "/", picture["name"])
+    moment = int(picture["time"]) * _MICROSECONDS
+    # Read now, because a download is deleted before the picture would be copied.
+    image = Image(file.read_bytes(), name=f"{name.rpartition('/')[2]}.png")
+    importer.append(clean_path(f"images/{name}"), image, int(picture["step"]), moment)
+
+
+def _tell_problem(cause: str, _number: int) -> None:
+    tell(cause)
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
-    """Raise Refusal if MLflow fails: its stores raise errors of many libraries."""
+def _readable(place: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:
-        logger.debug("MLflow failed", exc_info=True)
-        raise Refusal("unreadable", f"MLflow cannot read this: {error}") from error
+    except Unreadable as error:
+        raise Refusal("unreadable", f"{place!a} cannot be read: {error}.") from error

@@ -1,193 +1,306 @@
-"""Import of MLflow's runs, by a double of its client."""
+"""Import of MLflow's runs from a folder, a database and a server, without MLflow."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import ClassVar
+import math
+import sqlite3
 
 import pytest
 
 from seamark.commands import main
-from tests.agent.commands.spooled import of_kind, points_of, values_of
+from tests.agent.commands.spooled import of_kind, paths_of, points_of, values_of
+from tests.agent.mlflow_stores import (
+    BEGAN,
+    StoredRun,
+    TrackingServer,
+    write_database,
+    write_folder,
+)
 
-BEGAN = 1_700_000_000_000  # milliseconds
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
+    "0000000c4944415408d763f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+)
 
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
     monkeypatch.setenv("SEAMARK_MODE", "offline")
-
-
-class Page(list):
-    token = None
-
-
-class Client:
-    """MLflow's client, with the runs of one experiment."""
-
-    runs: tuple[SimpleNamespace, ...] = ()
-    uris: ClassVar[list[str]] = []
-
-    def __init__(self, tracking_uri):
-        self.uris.append(tracking_uri)
-
-    def search_experiments(self):
-        return [SimpleNamespace(name="vision", experiment_id="1")]
-
-    def search_runs(self, experiment_ids, max_results, order_by, page_token):
-        assert experiment_ids == ["1"]
-        return Page(self.runs)
-
-    def get_metric_history(self, run_id, key):
-        (run,) = [run for run in self.runs if run.info.run_id == run_id]
-        return [
-            SimpleNamespace(key=key, value=value, step=step, timestamp=BEGAN + number)
-            for number, (step, value) in enumerate(run.data.metrics[key])
-        ]
-
-    def list_artifacts(self, run_id, path):
-        if path is None:
-            return [SimpleNamespace(path="docs", is_dir=True)]
-        return [
-            SimpleNamespace(path=f"docs/{name}", is_dir=False)
-            for name in ("notes.txt", "lost.txt")
-        ]
-
-    def download_artifacts(self, run_id, path, folder):
-        if path == "docs/lost.txt":
-            raise OSError("no such artifact")
-        target = Path(folder) / "notes.txt"
-        target.write_text("hello")
-        return str(target)
-
-
-def make_run(name, run_id, metrics, *, status="FINISHED", params=None, tags=None):
-    info = SimpleNamespace(
-        run_id=run_id,
-        run_name=name,
-        start_time=BEGAN,
-        end_time=BEGAN + 60_000,
-        status=status,
-    )
-    data = SimpleNamespace(metrics=metrics, params=params or {}, tags=tags or {})
-    return SimpleNamespace(info=info, data=data)
+    for name in ("TOKEN", "USERNAME", "PASSWORD"):
+        monkeypatch.delenv(f"MLFLOW_TRACKING_{name}", raising=False)
 
 
 @pytest.fixture
-def client(monkeypatch):
-    """Return a class of its own for each test."""
-    module = ModuleType("mlflow")
-    double = type("MlflowClient", (Client,), {"uris": []})
-    module.MlflowClient = double
-    monkeypatch.setitem(sys.modules, "mlflow", module)
-    return double
+def serve():
+    """Return a function that starts a tracking server; all are stopped in the end."""
+    started = []
+
+    def start(*runs, **options):
+        started.append(TrackingServer(*runs, **options))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture(params=["folder", "database", "server"])
+def store(request, tmp_path, serve):
+    """Return a function that writes runs into each kind of store, and its place."""
+
+    def write(*runs):
+        if request.param == "server":
+            return serve(*runs).url
+        writers = {"folder": write_folder, "database": write_database}
+        return str(writers[request.param](tmp_path, *runs))
+
+    return write
 
 
 def import_mlflow(*words):
-    return main(["import", "mlflow", "http://localhost:5000", *words])
+    return main(["import", "mlflow", *map(str, words)])
 
 
-def test_a_run_keeps_its_name_values_and_times(client, messages):
-    metrics = {"loss": [(0, 0.5), (10, 0.25)]}
-    client.runs = (make_run("first", "a1", metrics, params={"lr": "0.1"}),)
+def test_a_run_keeps_its_name_values_and_times(store, messages):
+    run = StoredRun(
+        "a1",
+        metrics={"train/loss": [(0, 0.5, 1), (10, 0.25, 2)]},
+        params={"lr": "0.1", "model/name": "net ü", "empty": ""},
+        tags={"team": "blue", "mlflow.note.content": "A try"},
+    )
 
-    assert import_mlflow("--no-artifacts") == 0
+    assert import_mlflow(store(run)) == 0
 
     found = messages()
     (opened,), (closed,) = of_kind(found, "open"), of_kind(found, "close")
-    assert (opened["run"], opened["project"]) == ("first", "vision")
+    assert (opened["run"], opened["project"]) == ("baseline", "vision")
     assert opened["time"] == BEGAN * 1_000
     assert (closed["state"], closed["time"]) == ("finished", (BEGAN + 60_000) * 1_000)
-    assert points_of(found, "loss") == [
-        (0.0, BEGAN * 1_000),
-        (10.0, (BEGAN + 1) * 1_000),
+    assert points_of(found, "train/loss") == [
+        (0.0, (BEGAN + 1_000) * 1_000),
+        (10.0, (BEGAN + 2_000) * 1_000),
     ]
-    assert values_of(found)["params/lr"] == 0.1
+    values = values_of(found)
+    assert values["params/lr"] == 0.1
+    assert values["params/model/name"] == "net ü"
+    assert values["params/empty"] == ""
+    assert values["mlflow/tags/team"] == "blue"
+    assert values["description"] == "A try"
 
 
-def test_a_metric_without_steps_is_counted(client, messages):
-    client.runs = (make_run("r", "a1", {"loss": [(0, 0.5), (0, 0.25), (0, 0.1)]}),)
+def test_infinities_nan_and_repeated_steps_stay(store, messages):
+    numbers = [math.nan, math.inf, -math.inf, 0.5, 0.25]
+    points = [(3, number, late) for late, number in enumerate(numbers)]
 
-    assert import_mlflow("--no-artifacts") == 0
+    assert import_mlflow(store(StoredRun("a1", metrics={"x": points}))) == 0
 
-    assert [step for step, _ in points_of(messages(), "loss")] == [0.0, 1.0, 2.0]
-
-
-def test_a_run_without_metrics_is_imported(client, messages, capsys):
-    client.runs = (make_run("r", "a1", {}, params={"lr": "0.1"}),)
-
-    assert import_mlflow("--no-artifacts") == 0
-
-    assert values_of(messages())["params/lr"] == 0.1
-    assert capsys.readouterr().out.startswith("0 points, 2 values are in")
+    found = messages()
+    assert [step for step, _ in points_of(found, "x")] == [3.0] * 5
+    (stored,) = [each for each in of_kind(found, "points") if "x" in each["paths"]]
+    values = memoryview(stored["values"]).cast("d").tolist()
+    assert math.isnan(values[0])
+    assert values[1:] == numbers[1:]
 
 
-def test_failed_and_nested_runs_stay_so(client, messages):
-    nested = {"mlflow.parentRunId": "a1"}
-    client.runs = (
-        make_run("sweep", "a1", {"loss": [(0, 0.5)]}),
-        make_run("trial", "b2", {"loss": [(0, 0.5)]}, status="FAILED", tags=nested),
+def test_nested_failed_and_deleted_runs(store, messages):
+    nested = {"mlflow.parentRunId": "z9"}
+    runs = (
+        StoredRun("a1", "trial", tags=nested, status="FAILED"),
+        StoredRun("b2", "deleted", lifecycle="deleted"),
+        StoredRun("z9", "search", status="KILLED"),
     )
 
-    assert import_mlflow("--no-artifacts") == 0
+    assert import_mlflow(store(*runs)) == 0
 
     found = messages()
     parents = {each["run"]: each.get("parent", "") for each in of_kind(found, "open")}
-    assert parents == {"sweep": "", "trial": "sweep"}
-    assert sorted(each["state"] for each in of_kind(found, "close")) == [
-        "failed",
-        "finished",
-    ]
+    assert parents == {"search": "", "trial": "search"}
+    assert {each["state"] for each in of_kind(found, "close")} == {"failed"}
 
 
-def test_artifacts_are_files_and_a_lost_one_is_reported(client, messages, capsys):
-    client.runs = (make_run("r", "a1", {"loss": [(0, 0.5)]}),)
+def test_artifacts_are_files_and_logged_images_are_series(store, messages):
+    image = "images/val~cat+step+4+timestamp+1700000000500+0a1b-2c"
+    artifacts = {
+        "model/weights.bin": b"\0\1",
+        "notes.txt": b"hello",
+        f"{image}.png": PNG,
+        f"{image}+compressed.webp": b"RIFF",
+    }
+    place = store(StoredRun("a1", artifacts=artifacts))
 
-    assert import_mlflow() == 0
+    assert import_mlflow(place) == 0
 
-    (file,) = of_kind(messages(), "file")
-    assert file["path"] == "artifacts/docs/notes.txt"
-    assert "'docs/lost.txt' is skipped" in capsys.readouterr().err
+    found = messages()
+    assert {each["path"] for each in of_kind(found, "file")} == {
+        "artifacts/model/weights.bin",
+        "artifacts/notes.txt",
+    }
+    (picture,) = of_kind(found, "records")
+    assert (picture["path"], picture["kind"]) == ("images/val/cat", "image")
 
 
-def test_a_folder_with_a_database_is_read_from_it(client, tmp_path):
-    client.runs = (make_run("r", "a1", {"loss": [(0, 0.5)]}),)
-    (tmp_path / "mlflow.db").touch()
+def test_artifacts_can_be_left_out(store, messages):
+    place = store(StoredRun("a1", artifacts={"notes.txt": b"hello"}))
 
-    assert main(["import", "mlflow", str(tmp_path), "--no-artifacts"]) == 0
+    assert import_mlflow(place, "--no-artifacts") == 0
 
-    assert client.uris == [f"sqlite:///{tmp_path / 'mlflow.db'}"]
+    assert of_kind(messages(), "file") == []
+
+
+def test_only_the_named_experiments_are_imported(store, messages, capsys):
+    place = store(
+        StoredRun("a1", "one"),
+        StoredRun("b2", "two", experiment="speech"),
+        StoredRun("c3", "three", experiment="speech"),
+    )
+
+    assert import_mlflow(place, "--experiment", "speech") == 0
+    opened = of_kind(messages(), "open")
+    assert {(each["run"], each["project"]) for each in opened} == {
+        ("two", "speech"),
+        ("three", "speech"),
+    }
+
+    assert import_mlflow(place, "--experiment", "audio") == 1
+    assert "no experiment 'audio'; there are 'speech', 'vision'" in (
+        capsys.readouterr().err
+    )
+
+
+def test_runs_of_one_name_stay_apart(store, messages):
+    place = store(StoredRun("a1" * 16), StoredRun("b2" * 16))
+
+    assert import_mlflow(place) == 0
+
+    names = {each["run"] for each in of_kind(messages(), "open")}
+    assert names == {"baseline", "baseline-b2b2b2b2"}
+
+
+def test_a_folder_prefers_its_database(tmp_path, messages):
+    write_folder(tmp_path, StoredRun("a1", "from the folder"))
+    write_database(tmp_path, StoredRun("a1", "from the database"))
+
+    assert import_mlflow(tmp_path) == 0
+
+    (opened,) = of_kind(messages(), "open")
+    assert opened["run"] == "from the database"
+
+
+def test_a_folder_that_contains_mlruns_is_enough(tmp_path, messages):
+    write_folder(tmp_path, StoredRun("a1"))
+
+    assert import_mlflow(tmp_path) == 0
+
+    assert len(of_kind(messages(), "open")) == 1
+
+
+def test_damaged_lines_and_runs_do_not_stop_the_others(tmp_path, messages, capsys):
+    runs = [StoredRun(key, key, metrics={"x": [(1, 0.5, 0)]}) for key in ("a1", "b2")]
+    folder = write_folder(tmp_path, *runs)
+    with (folder / "vision" / "a1" / "metrics" / "x").open("a") as file:
+        file.write("1700000000001 0.")
+        file.write("x 2\n1700000000002 0.75 3\n")
+    (folder / "vision" / "b2" / "meta.yaml").write_text("")
+
+    assert import_mlflow(folder) == 0
+
+    found = messages()
+    assert [step for step, _ in points_of(found, "x")] == [1.0, 3.0]
+    errors = capsys.readouterr().err
+    assert "line 2: 'x' has a damaged line" in errors
+    assert "the run 'b2' cannot be read" in errors
+
+
+def test_metrics_of_other_versions_are_read(tmp_path, messages):
+    folder = write_folder(tmp_path, StoredRun("a1"))
+    file = folder / "vision" / "a1" / "metrics" / "x"
+    file.parent.mkdir()
+    file.write_text("1700000000000 0.5 4 data d1gest\n")
+    (file.parent / "old").write_text("1700000000000 0.5\n")
+
+    assert import_mlflow(folder) == 0
+
+    found = messages()
+    assert [step for step, _ in points_of(found, "x")] == [4.0]
+    assert paths_of(found) == {"x", "old"}
+
+
+def test_artifacts_of_a_moved_database_are_found(tmp_path, messages):
+    (tmp_path / "before").mkdir()
+    run = StoredRun("a1", artifacts={"notes.txt": b"hello"})
+    write_database(tmp_path / "before", run)
+    (tmp_path / "before").rename(tmp_path / "after")
+
+    assert import_mlflow(tmp_path / "after") == 0
+
+    assert len(of_kind(messages(), "file")) == 1
+
+
+def test_artifacts_in_a_bucket_are_reported(tmp_path, messages, capsys):
+    path = write_database(tmp_path, StoredRun("a1", params={"lr": "0.1"}))
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE runs SET artifact_uri = 's3://bucket/1/a1/artifacts'")
+
+    assert import_mlflow(path) == 0
+
+    assert values_of(messages())["params/lr"] == 0.1
+    assert "artifacts are skipped: its artifacts are in s3://bucket" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "reason"),
-    [
-        (["nowhere.db"], 1, "File not found"),
-        (["http://localhost", "--experiment", "x"], 1, "no experiment 'x'"),
-        (["http://localhost", "--run", "r"], 2, "--run names one run"),
-    ],
+    ("user", "expected"),
+    [("", "Bearer secret"), ("ann:pass%40word@", "Basic YW5uOnBhc3NAd29yZA==")],
 )
-def test_unusable_arguments_are_rejected(client, words, code, reason, capsys):
-    client.runs = tuple(make_run(key, key, {}) for key in "ab")
+def test_credentials_are_those_of_mlflows_client(
+    user, expected, serve, monkeypatch, messages
+):
+    server = serve(StoredRun("a1"), authorization=expected)
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "secret")
 
-    assert main(["import", "mlflow", *words]) == code
-    assert reason in capsys.readouterr().err
+    assert import_mlflow(server.url.replace("//", f"//{user}", 1)) == 0
 
-
-def test_an_error_of_mlflow_is_shown(client, capsys):
-    def fail(self):
-        raise RuntimeError("Detected out-of-date database schema")
-
-    client.search_experiments = fail
-
-    assert import_mlflow() == 1
-    assert "out-of-date database schema" in capsys.readouterr().err
+    assert len(of_kind(messages(), "open")) == 1
 
 
-def test_without_mlflow_the_command_names_the_solution(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "mlflow", None)
+def test_missing_credentials_are_named(serve, capsys):
+    server = serve(StoredRun("a1"), authorization="Bearer secret")
 
-    assert import_mlflow() == 1
-    assert "MLflow is not installed here" in capsys.readouterr().err
+    assert import_mlflow(server.url) == 1
+
+    assert "(401): set MLFLOW_TRACKING_TOKEN" in capsys.readouterr().err
+
+
+def test_a_lost_artifact_is_reported(serve, messages, capsys):
+    class Forgetful(dict):
+        def get(self, path):
+            return None if path == "lost.txt" else super().get(path)
+
+    artifacts = Forgetful({"lost.txt": b"x", "notes.txt": b"hello"})
+    server = serve(StoredRun("a1", artifacts=artifacts))
+
+    assert import_mlflow(server.url) == 0
+
+    assert len(of_kind(messages(), "file")) == 1
+    assert "'lost.txt' is skipped" in capsys.readouterr().err
+
+
+def test_other_places_are_rejected(tmp_path, serve, capsys):
+    (tmp_path / "notes.txt").write_text("hello")
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE x (y)").close()
+    (tmp_path / "empty").mkdir()
+    half = write_database(tmp_path, StoredRun("a1"))
+    half.write_bytes(half.read_bytes()[:9_000])
+
+    for place, reason in (
+        (tmp_path / "gone", "File not found"),
+        (tmp_path / "notes.txt", "it is not an SQLite database"),
+        (tmp_path / "other.db", "it is not a database of MLflow"),
+        (tmp_path / "empty", "There is neither mlflow.db nor an experiment"),
+        (half, "the database cannot be read"),
+        ("http://127.0.0.1:1", "cannot be reached"),
+        (serve().url, "There is no run in"),
+    ):
+        assert import_mlflow(place) == 1
+        assert reason in capsys.readouterr().err

@@ -123,7 +123,7 @@ def test_a_run_of_values_only_is_imported(tmp_path, messages, capsys):
     assert import_neptune(tmp_path) == 0
 
     assert values_of(messages())["parameters/lr"] == 0.1
-    assert "0 points, 3 values are in the run 'baseline'" in capsys.readouterr().out
+    assert "3 values are in the run 'baseline'" in capsys.readouterr().out
 
 
 def test_all_parts_of_many_series_arrive(tmp_path, messages):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.importers.mlflow_values import (
+from seamark.importers.mlflow.values import (
     failure_of,
     to_attributes,
     to_facts,
