@@ -51,6 +51,7 @@ EXAMPLES = (
 _UNNAMED = frozenset({"", "Untitled"})
 _MICROSECONDS = 1_000_000
 _DIGITS = 32  # of a digest, enough to distinguish runs
+_SYSTEM = "sys/"
 _STORED_ELSEWHERE = frozenset({"sys/tags", "sys/group_tags", "sys/description"})
 
 
@@ -218,7 +219,16 @@ def _import(
                     "unreadable", f"{str(file)!a} is imported in part: {error}."
                 ) from error
         # After the points: only values below `parameters` are parameters.
-        importer.assign(_values(importer, header, problems))
+        values = _values(importer, header, problems)
+        importer.assign({p: v for p, v in values.items() if not p.startswith(_SYSTEM)})
+        # The origin differs between all runs: as values it would fill the runs table.
+        importer.state(
+            {
+                f"neptune/{path.removeprefix(_SYSTEM)}": value
+                for path, value in {**values, "sys/run_id": header.run_id}.items()
+                if path.startswith(_SYSTEM)
+            }
+        )
     places[run.key] = importer.reference
     failure = "Neptune: the run failed" if header.values.get("sys/failed") else ""
     ends = [began_at, header.time("sys/ping_time"), imported.last]

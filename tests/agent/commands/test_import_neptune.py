@@ -117,13 +117,25 @@ def test_tags_description_and_failure_become_those_of_the_run(tmp_path, messages
     assert of_kind(found, "close")[0]["state"] == "failed"
 
 
+def test_the_origin_is_stored_as_facts(tmp_path, messages):
+    given = [value("sys/owner", "string", "ann"), *losses(1)]
+    write_run(tmp_path, "RUN-1", given)
+
+    assert import_neptune(tmp_path) == 0
+
+    values = values_of(messages())
+    assert values["monitoring/main/facts/neptune/owner"] == "ann"
+    assert values["monitoring/main/facts/neptune/run_id"] == "RUN-1"
+    assert not any(path.startswith("sys/") for path in values)
+
+
 def test_a_run_of_values_only_is_imported(tmp_path, messages, capsys):
     write_run(tmp_path, "RUN-1", [value("parameters/lr", "float", 0.1)])
 
     assert import_neptune(tmp_path) == 0
 
     assert values_of(messages())["parameters/lr"] == 0.1
-    assert "3 values are in the run 'baseline'" in capsys.readouterr().out
+    assert "1 value is in the run 'baseline'" in capsys.readouterr().out
 
 
 def test_all_parts_of_many_series_arrive(tmp_path, messages):

@@ -13,6 +13,8 @@ from seamark.commands.importing.files import Imported, Importer, marks_of, setti
 from seamark.commands.parsing import parse
 from seamark.importers.reading import Reading
 from tests.agent.event_files import append, event, file_name, scalar
+from tests.agent.mlflow_stores import StoredRun, write_database
+from tests.agent.neptune_files import losses, value, write_run
 from tests.builders import make_member, make_project
 from tracker.actions.access import make_token
 from tracker.actor import Scope
@@ -130,3 +132,41 @@ def test_a_run_of_the_same_name_is_not_taken_for_the_imported_one(command, tmp_p
         assert main(["import", "tensorboard", folder, "--project", "vision"]) == 1
 
     assert sorted(Run.objects.values_list("name", flat=True)) == ["exp", "exp-2"]
+
+
+def test_a_fork_of_neptune_continues_a_run_of_an_earlier_import(
+    command, tmp_path, capsys
+):
+    write_run(tmp_path, "parent", losses(9), name="parent")
+    words = ["import", "neptune", str(tmp_path), "--project", "vision"]
+    assert main(words) == 0
+    origin = [
+        value("sys/forking/parent", "string", "parent"),
+        value("sys/forking/step", "float", 2.0),
+    ]
+    write_run(tmp_path, "child", origin, name="child")
+
+    assert main(words) == 0
+    assert main(words) == 0
+
+    assert "0 runs imported, 2 skipped" in capsys.readouterr().out
+    parent, child = (Run.objects.get(name=name) for name in ("parent", "child"))
+    assert (child.fork.source, child.fork.step) == (parent, 2.0)
+    assert len(read_points(parent, "train/loss").values) == 9
+
+
+def test_nested_runs_of_mlflow_are_imported_once(command, tmp_path, capsys):
+    parent = StoredRun("a1", "search", metrics={"loss": [(0, 0.5, 0), (1, 0.25, 1)]})
+    child = StoredRun("b2", "trial", tags={"mlflow.parentRunId": "a1"})
+    words = ["import", "mlflow", str(write_database(tmp_path, parent))]
+    assert main(words) == 0
+    (tmp_path / "mlflow.db").unlink()
+    write_database(tmp_path, parent, child)
+
+    assert main(words) == 0
+    assert main(words) == 0
+
+    assert "0 runs imported, 2 skipped" in capsys.readouterr().out
+    search, trial = (Run.objects.get(name=name) for name in ("search", "trial"))
+    assert trial.parent == search
+    assert read_points(search, "loss").values.tolist() == [0.5, 0.25]
