@@ -20,7 +20,6 @@ from web.run_names import RunNames
 register = template.Library()
 
 UNKNOWN = "–"
-NARROW_SPACE = "\u202f"
 MINUS = "\u2212"
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
@@ -48,7 +47,7 @@ def number(value: float | bool | None) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return _float(value)
-    return _grouped(f"{value:,d}")
+    return _minus(f"{value:,d}")
 
 
 def _float(value: float) -> str:
@@ -58,20 +57,20 @@ def _float(value: float) -> str:
         return "∞" if value > 0 else f"{MINUS}∞"
     size = abs(value)
     if value.is_integer() and size <= LARGEST_EXACT:
-        return _grouped(f"{int(value):,d}")
+        return _minus(f"{int(value):,d}")
     if not SMALLEST_PLAIN <= size < LARGEST_PLAIN:
         mantissa, exponent = f"{value:.{SIGNIFICANT_DIGITS - 1}e}".split("e")
         return f"{_trimmed(mantissa)}e{int(exponent)}".replace("-", MINUS)
     digits = max(0, SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)))
-    return _grouped(_trimmed(f"{value:,.{digits}f}"))
+    return _minus(_trimmed(f"{value:,.{digits}f}"))
 
 
 def _trimmed(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _grouped(text: str) -> str:
-    return text.replace(",", NARROW_SPACE).replace("-", MINUS)
+def _minus(text: str) -> str:
+    return text.replace("-", MINUS)
 
 
 @register.filter

@@ -184,7 +184,7 @@ def test_moves_in_quick_succession_are_all_kept(visit, ada, dashboard):
     with page.expect_request("**/place"):
         pass
     page.get_by_role("button", name=re.compile("^Move Notes")).press("Shift+ArrowDown")
-    value = page.get_by_role("button", name="Move train/loss: arrow")
+    value = page.get_by_role("button", name="Move train/loss with the arrow keys")
     value.press("Shift+ArrowDown")
     with page.expect_response(lambda answer: VALUE in answer.url):
         page.wait_for_timeout(600)

@@ -46,7 +46,7 @@ def test_ten_thousand_runs_scroll(visit, ada):
         batch_size=2_000,
     )
     page = visit("/w/ada-workspace/vision/", ada)
-    expect(page.get_by_text("10\u202f000 runs")).to_be_visible()
+    expect(page.get_by_text("10,000 runs")).to_be_visible()
 
     jump_ms = page.evaluate(JUMP, 28 * 7_000)
     watched = page.context.new_cdp_session(page)

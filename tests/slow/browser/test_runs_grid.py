@@ -619,10 +619,10 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     box = page.get_by_role("checkbox", name="Select visible runs")
 
     box.click()
-    expect(page.get_by_text("1\u202f000 selected")).to_be_visible()
+    expect(page.get_by_text("1,000 selected")).to_be_visible()
     expect(box).to_have_attribute("aria-checked", "true")
-    page.get_by_role("button", name="Select all 1\u202f203 matching runs").click()
-    expect(page.get_by_text("All 1\u202f203 matching runs")).to_be_visible()
+    page.get_by_role("button", name="Select all 1,203 matching runs").click()
+    expect(page.get_by_text("All 1,203 matching runs")).to_be_visible()
     compare = page.locator("[data-part=compare]")
     expect(compare).to_have_attribute("aria-disabled", "true")
     expect(compare).to_have_attribute("title", re.compile("one by one"))
@@ -630,21 +630,21 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     page.locator("[data-part=tags] summary").click()
     page.get_by_label("Tag", exact=True).fill("old")
     page.get_by_role("button", name="Add", exact=True).click()
-    asked = page.get_by_role("dialog", name="Add tag “old” to 1\u202f203 runs?")
+    asked = page.get_by_role("dialog", name="Add tag “old” to 1,203 runs?")
     expect(asked).to_be_visible()
     assert violations(page) == []
     # A further run arrives before the confirmation: the page asks again with the new
     # number.
     make_run(project, "run that came")
     asked.get_by_role("button", name="Continue").click()
-    again = page.get_by_role("dialog", name="Add tag “old” to 1\u202f204 runs?")
-    expect(again).to_contain_text("1\u202f204, not 1\u202f203")
+    again = page.get_by_role("dialog", name="Add tag “old” to 1,204 runs?")
+    expect(again).to_contain_text("1,204, not 1,203")
     watch.allow("409")
     assert not Attribute.objects.filter(path="tags").exists()
     again.get_by_role("button", name="Continue").click()
-    expect(page.get_by_text("Added tag “old” to 1\u202f204 runs")).to_be_visible()
+    expect(page.get_by_text("Added tag “old” to 1,204 runs")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Undone for 1\u202f204 runs")).to_be_visible()
+    expect(page.get_by_text("Undone for 1,204 runs")).to_be_visible()
     assert not Attribute.objects.filter(path="tags").exclude(items=[]).exists()
 
     page.get_by_role("button", name="Move to trash").click()
@@ -652,10 +652,10 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     assert Run.objects.in_trash().count() == 0
     page.get_by_role("button", name="Move to trash").click()
     page.get_by_role("dialog").get_by_role("button", name="Continue").click()
-    expect(page.get_by_text("Moved 1\u202f204 runs to the trash")).to_be_visible()
+    expect(page.get_by_text("Moved 1,204 runs to the trash")).to_be_visible()
     assert [run.name for run in Run.objects.not_in_trash()] == ["another"]
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("1\u202f204 of 1\u202f205 runs")).to_be_visible()
+    expect(page.get_by_text("1,204 of 1,205 runs")).to_be_visible()
     # The table may still show the text of the earlier state.
     wait_until(page, lambda: Run.objects.in_trash().count() == 0)
 
@@ -691,8 +691,8 @@ def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
 ):
     add_runs(project, 1_003)
     page = open_runs()
-    said = page.get_by_text("All 1\u202f003 matching runs")
-    offer = page.get_by_role("button", name="Select all 1\u202f003 matching runs")
+    said = page.get_by_text("All 1,003 matching runs")
+    offer = page.get_by_role("button", name="Select all 1,003 matching runs")
     page.get_by_role("checkbox", name="Select visible runs").click()
 
     offer.click()
@@ -701,7 +701,7 @@ def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
     expect(page.get_by_text("999 selected")).to_be_visible()
     offer.click()
     page.get_by_label("Filter by name or tag").fill("run 0001")
-    expect(page.get_by_text("10 of 1\u202f003 runs")).to_be_visible()
+    expect(page.get_by_text("10 of 1,003 runs")).to_be_visible()
     expect(page.get_by_text("999 selected")).to_be_visible()
 
 
@@ -721,7 +721,7 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
 
     page.route("**/runs/tag", hold)
     page.get_by_role("checkbox", name="Select visible runs").click()
-    page.get_by_role("button", name="Select all 3\u202f000 matching runs").click()
+    page.get_by_role("button", name="Select all 3,000 matching runs").click()
     page.locator("[data-part=tags] summary").click()
     page.get_by_label("Tag", exact=True).fill("old")
     add = page.get_by_role("button", name="Add", exact=True)
@@ -731,16 +731,16 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
 
     add.click()
     page.get_by_role("dialog").get_by_role("button", name="Continue").click()
-    expect(progress).to_have_text("Changing 3\u202f000 runs…")
+    expect(progress).to_have_text("Changing 3,000 runs…")
     expect(bar).to_have_attribute("aria-busy", "true")
     expect(trash).to_be_disabled()
     expect(add).to_be_disabled()
     assert violations(page) == []
-    for done in ("1\u202f000", "2\u202f000"):
+    for done in ("1,000", "2,000"):
         next_of(page, held).continue_()
-        expect(progress).to_have_text(f"{done} of 3\u202f000 runs done…")
+        expect(progress).to_have_text(f"{done} of 3,000 runs done…")
     next_of(page, held).continue_()
-    expect(page.get_by_text("Added tag “old” to 3\u202f000 runs")).to_be_visible()
+    expect(page.get_by_text("Added tag “old” to 3,000 runs")).to_be_visible()
     expect(progress).to_be_hidden()
     expect(bar).not_to_have_attribute("aria-busy", "true")
     expect(trash).to_be_enabled()
@@ -765,7 +765,7 @@ def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
     page = open_runs("?sort=name")
     if is_matching:
         page.get_by_role("checkbox", name="Select visible runs").click()
-        page.get_by_role("button", name="Select all 1\u202f005 matching runs").click()
+        page.get_by_role("button", name="Select all 1,005 matching runs").click()
     else:
         for number in (3, 4):
             mark(page, f"run {number:05}").click()
@@ -777,7 +777,7 @@ def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
     if is_matching:
         page.get_by_role("dialog").get_by_role("button", name="Continue").click()
     expect(page.get_by_text("Checking which runs changed")).to_be_visible()
-    done = "1\u202f004 runs" if is_matching else "1 run"
+    done = "1,004 runs" if is_matching else "1 run"
     expect(page.get_by_text(f"Added tag “old” to {done}")).to_be_visible()
     watch.allow("ERR_FAILED")
     tagged = Attribute.objects.filter(path="tags", items=["old"])

@@ -118,7 +118,7 @@ def test_tells_what_was_learned_and_what_is_left(visitor, project):
     page = page_of(visitor, ladder_of(project, *runs))
 
     assert "Faster, but the loss is worse" in page
-    assert re.search(r"after [\d\u202f]+ examples, worse, ±", page)
+    assert re.search(r"after [\d,]+ examples, worse, ±", page)
     assert "Remaining potential" in page
 
 

@@ -257,7 +257,7 @@ def test_shows_what_was_learned_in_the_same_time_and_from_as_many_examples():
     assert shown.loss_name == "val/loss"
     assert [(level.where, level.after, level.change) for level in shown.learned] == [
         ("after 1 min", "0.6", "worse, ± 0.03"),
-        ("after 1\u202f000 examples", "0.62", "worse, ± 0.036"),
+        ("after 1,000 examples", "0.62", "worse, ± 0.036"),
     ]
     assert card(FASTER).learned == []
 

@@ -1,6 +1,5 @@
 // Formats numbers, durations and shares like templatetags/format.py; a test compares both.
 const UNKNOWN = "–"
-const NARROW_SPACE = "\u202f"
 const MINUTE = 60
 const HOUR = 3_600
 const DAY = 86_400
@@ -65,7 +64,7 @@ function trimmed(text) {
 
 function grouped(text) {
   const [whole, ...fraction] = text.split(".")
-  return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, NARROW_SPACE), ...fraction].join(".")
+  return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, ","), ...fraction].join(".")
 }
 
 function minus(text) {
