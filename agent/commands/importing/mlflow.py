@@ -38,6 +38,7 @@ from seamark.importers.mlflow.store import (
     StoredRun,
     Unreadable,
 )
+from seamark.importers.mlflow.system_metrics import hardware_path
 from seamark.importers.mlflow.values import failure_of, to_attributes, to_facts
 from seamark.importers.problems import Problems
 from seamark.path import clean_path
@@ -227,10 +228,12 @@ def _log(
     metrics = sorted(metrics, key=lambda each: (each.step, each.time))
     points: list[Point] = []
     try:
-        path = clean_path(name)
+        path, factor = clean_path(name), 1.0
     except AgentError as error:
         problems.add(str(error), 1)
         return
+    if (hardware := hardware_path(path)) is not None:
+        path, factor = f"{importer.settings.namespace}/{hardware[0]}", hardware[1]
     for number, each in enumerate(metrics):
         try:
             step = to_step(number if is_counted else each.step)
@@ -239,7 +242,7 @@ def _log(
                 f"{name[:60]!a} has a point that is skipped: {error}", number + 1
             )
             continue
-        points.append((each.value, step, max(each.time, 0) * _MICROSECONDS))
+        points.append((each.value * factor, step, max(each.time, 0) * _MICROSECONDS))
     if points:
         importer.extend(path, points)
 

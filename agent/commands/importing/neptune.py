@@ -206,12 +206,11 @@ def _import(
     folder = None if chosen.no_upload else _files_folder(chosen, run.parts)
     with importer.importing(*mark):
         importer.run_at(began_at)
+        writer = Writer(importer, folder, began_at=began_at)
         for file in run.parts.files:
-            rows_problems = Problems(noun="row")
-            imported.problems[str(file)] = rows_problems
-            writer = Writer(importer, rows_problems, folder, began_at=began_at)
+            writer.problems = imported.problems[str(file)] = Problems(noun="row")
             try:
-                for rows in read_rows(file, rows_problems):
+                for rows in read_rows(file, writer.problems):
                     writer.write(rows)
             except Unreadable as error:
                 importer.finish()

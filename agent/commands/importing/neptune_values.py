@@ -18,6 +18,7 @@ from seamark.importers.neptune.contents import (
     extension_of,
 )
 from seamark.importers.neptune.export import Rows
+from seamark.importers.neptune.hardware import hardware_of
 from seamark.importers.problems import Problems
 from seamark.path import clean_path
 from seamark.recording.media.histogram import MAX_BINS, Histogram
@@ -34,7 +35,6 @@ class Writer:
     def __init__(
         self,
         importer: Importer,
-        problems: Problems,
         folder: Path | None,
         *,
         began_at: int,
@@ -43,7 +43,10 @@ class Writer:
         self._importer = importer
         self._folder = folder
         self._began_at = began_at
-        self.problems = problems
+        # Of the current part.
+        self.problems = Problems()
+        # The process whose hardware metrics become those of the run.
+        self._process = ""
 
     def write(self, rows: Rows) -> None:
         """Write rows of one attribute."""
@@ -70,6 +73,12 @@ class Writer:
 
     def _write_numbers(self, path: str, rows: Rows) -> None:
         points: list[Point] = []
+        factor = 1.0
+        hardware = hardware_of(rows.path)
+        # Later processes of the run, or those of other machines, keep their names.
+        if hardware is not None and self._process in ("", hardware.process):
+            self._process, factor = hardware.process, hardware.factor
+            path = f"{self._importer.settings.namespace}/{hardware.path}"
         for number, step, moment, value in zip(
             rows.numbers, rows.steps, rows.times, rows.values, strict=True
         ):
@@ -77,7 +86,7 @@ class Writer:
                 cause = f"{rows.path[:60]!a} has a point without a value or a step"
                 self.problems.add(cause, number)
                 continue
-            points.append((value, step, self._moment(moment)))
+            points.append((value * factor, step, self._moment(moment)))
         if points:
             self._importer.extend(path, points)
 

@@ -27,3 +27,15 @@ def points_of(messages, path):
 
 def values_of(messages):
     return {each["path"]: each["value"] for each in of_kind(messages, "set")}
+
+
+def values_at(messages, path):
+    """Return the value of each point of a series."""
+    found = []
+    for each in of_kind(messages, "points"):
+        if path in each["paths"]:
+            rows = len(memoryview(each["steps"]).cast("d"))
+            first = each["paths"].index(path) * rows
+            column = memoryview(each["values"]).cast("d")[first : first + rows]
+            found += column.tolist()
+    return found

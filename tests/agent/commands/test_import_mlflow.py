@@ -8,7 +8,13 @@ import sqlite3
 import pytest
 
 from seamark.commands import main
-from tests.agent.commands.spooled import of_kind, paths_of, points_of, values_of
+from tests.agent.commands.spooled import (
+    of_kind,
+    paths_of,
+    points_of,
+    values_at,
+    values_of,
+)
 from tests.agent.mlflow_stores import (
     BEGAN,
     StoredRun,
@@ -96,10 +102,30 @@ def test_infinities_nan_and_repeated_steps_stay(store, messages):
 
     found = messages()
     assert [step for step, _ in points_of(found, "x")] == [3.0] * 5
-    (stored,) = [each for each in of_kind(found, "points") if "x" in each["paths"]]
-    values = memoryview(stored["values"]).cast("d").tolist()
+    values = values_at(found, "x")
     assert math.isnan(values[0])
     assert values[1:] == numbers[1:]
+
+
+def test_system_metrics_become_hardware_metrics(store, messages):
+    names = (
+        "cpu_utilization_percentage",
+        "gpu_1_memory_usage_megabytes",
+        "disk_usage_percentage",
+        "node-0/gpu_0_utilization_percentage",
+    )
+    metrics = {f"system/{name}": [(1, 5.0, 0)] for name in names}
+
+    assert import_mlflow(store(StoredRun("a1", metrics=metrics))) == 0
+
+    found = messages()
+    assert paths_of(found) == {
+        "monitoring/main/host/cpu_percent",
+        "monitoring/main/gpu/1/memory_used_bytes",
+        "system/disk_usage_percentage",
+        "system/node-0/gpu_0_utilization_percentage",
+    }
+    assert values_at(found, "monitoring/main/gpu/1/memory_used_bytes") == [5e6]
 
 
 def test_nested_failed_and_deleted_runs(store, messages):

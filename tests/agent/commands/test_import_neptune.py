@@ -11,7 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from seamark.commands import main
-from tests.agent.commands.spooled import of_kind, paths_of, points_of, values_of
+from tests.agent.commands.spooled import (
+    of_kind,
+    paths_of,
+    points_of,
+    values_at,
+    values_of,
+)
 from tests.agent.neptune_files import (
     BEGAN_AT,
     files_folder,
@@ -254,12 +260,28 @@ def test_files_can_be_elsewhere_or_left_out(tmp_path, messages):
     assert len(of_kind(messages(), "file")) == 1
 
 
-def test_neptunes_monitoring_does_not_mix_with_that_of_seamark(tmp_path, messages):
-    write_run(tmp_path, "RUN-1", losses(1, "monitoring/1a2b3c4d/gpu"))
+def test_hardware_of_the_first_process_becomes_that_of_the_run(tmp_path, messages):
+    names = ("cpu", "memory", "gpu", "gpu_power_1", "io", "cpu_1")
+    rows = [row for name in names for row in losses(1, f"monitoring/1a2b3c4d/{name}")]
+    text = point("monitoring/1a2b3c4d/stdout", "string_series", 1, "hello")
+    later = losses(1, "monitoring/5e6f/gpu")
+    write_run(tmp_path, "RUN-1", [*rows, text], later)
 
     assert import_neptune(tmp_path) == 0
 
-    assert paths_of(messages()) == {"neptune/monitoring/1a2b3c4d/gpu"}
+    found = messages()
+    assert paths_of(found) == {
+        "monitoring/main/host/cpu_percent",
+        "monitoring/main/host/memory_used_bytes",
+        "monitoring/main/gpu/0/utilization_percent",
+        "monitoring/main/gpu/1/power_watts",
+        "neptune/monitoring/1a2b3c4d/io",
+        "neptune/monitoring/1a2b3c4d/cpu_1",
+        "neptune/monitoring/5e6f/gpu",
+    }
+    assert record_kinds(found) == {"neptune/monitoring/1a2b3c4d/stdout": "text"}
+    memory = values_at(found, "monitoring/main/host/memory_used_bytes")
+    assert memory == [2.0**30]
 
 
 def test_a_fork_continues_its_parent_which_comes_first(tmp_path, messages):
