@@ -204,11 +204,13 @@ def _import(
     started = (run.start or 0) * _MICROSECONDS
     with importer.importing(mark, Path(run.id)):
         importer.run_at(started)
-        importer.assign(to_attributes(run.params, run.tags))
+        importer.assign(to_attributes(run.params, {}))
         importer.state(to_facts(run.id, run.tags))
         try:
             for name, points in store.metrics(run, problems.add):
                 _log(importer, name, points, problems)
+            # After the points: values that precede them count as parameters.
+            importer.assign(to_attributes({}, run.tags))
             if not chosen.no_artifacts:
                 _upload(importer, store, run, problems)
         except Unreadable:

@@ -94,6 +94,18 @@ def test_a_run_keeps_its_name_values_and_times(store, messages):
     assert values["description"] == "A try"
 
 
+def test_only_parameters_are_set_before_the_metrics(store, messages):
+    run = StoredRun(
+        "a1", metrics={"x": [(1, 0.5, 0)]}, params={"lr": "0.1"}, tags={"team": "blue"}
+    )
+
+    assert import_mlflow(store(run)) == 0
+
+    early = {each["path"]: each.get("early") for each in of_kind(messages(), "set")}
+    assert early["params/lr"]
+    assert not early["mlflow/tags/team"]
+
+
 def test_infinities_nan_and_repeated_steps_stay(store, messages):
     numbers = [math.nan, math.inf, -math.inf, 0.5, 0.25]
     points = [(3, number, late) for late, number in enumerate(numbers)]
