@@ -23,6 +23,7 @@ from web.figures.traces import (
     Trace,
     band_trace,
     compact,
+    drawable,
     faint,
     line_trace,
     run_colour,
@@ -144,7 +145,7 @@ def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:
         value
         for named in lines
         for column in (named.line.minimum, named.line.maximum)
-        for value in np.unique(column[np.isfinite(column)])[:2].tolist()
+        for value in np.unique(column[drawable(column)])[:2].tolist()
     }
     level = values.pop() if len(values) == 1 else 0.0
     return {"range": sorted([level * 0.9, level * 1.1])} if level else {}
@@ -235,7 +236,7 @@ def _positive(minimum: Floats, maximum: Floats) -> tuple[Floats, Floats]:
 
 def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
     notes = []
-    missing = sum(int((~np.isfinite(named.line.mean)).sum()) for named in lines)
+    missing = sum(int((~drawable(named.line.mean)).sum()) for named in lines)
     if missing:
         # Each item of a downsampled line stands for many points.
         is_counted = all(named.line.exact for named in lines)

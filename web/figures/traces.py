@@ -19,6 +19,7 @@ Trace = dict[str, Any]
 Shape = dict[str, Any]
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 RUN_COLOURS = 10
 # Dashes of the runs that share a color, in order. More cannot be distinguished; the
@@ -29,6 +30,8 @@ SERIES_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 # Up to this number of points, a line also shows its points, so that a point between
 # two gaps is visible.
 POINTS_SHOWN = 40
+# Plotly's ticks overflow with larger values, and underflow with smaller ones.
+LARGEST_DRAWN, LEAST_DRAWN = 1e300, 1e-300
 
 
 def run_colour(position: int) -> str:
@@ -78,6 +81,17 @@ def compact(array: Floats) -> dict[str, str]:
     return typed(array.astype(np.float32) if fits_float32(array) else array)
 
 
+def drawable(values: Floats) -> Bools:
+    """Return which values an axis can show."""
+    return np.abs(values) <= LARGEST_DRAWN
+
+
+def _drawn(values: Floats) -> Floats:
+    """Return values for an axis: NaN for those that it cannot show."""
+    rounded = np.where(np.abs(values) < LEAST_DRAWN, 0.0, values)
+    return np.where(drawable(values), rounded, np.nan)
+
+
 def line_trace(
     x: Floats,
     y: Floats,
@@ -88,13 +102,13 @@ def line_trace(
     dash: str = "solid",
     rows: Trace | None = None,
 ) -> Trace:
-    """Draw a line with gaps where y is not finite; `name` is escaped by the caller."""
+    """Draw a line with gaps where y cannot be drawn; `name` is escaped by the caller."""
     return {
         "type": "scatter",
         "mode": "lines+markers" if len(x) <= POINTS_SHOWN else "lines",
         "name": name,
         "x": typed(x),
-        "y": compact(np.where(np.isfinite(y), y, np.nan)),
+        "y": compact(_drawn(y)),
         "line": {"color": colour, "width": width, "dash": dash},
         "marker": {"color": colour, "size": 4},
         "connectgaps": False,
@@ -111,7 +125,7 @@ def band_trace(
         "type": "scatter",
         "mode": "lines",
         "x": typed(outline_x),
-        "y": compact(outline_y),
+        "y": compact(_drawn(outline_y)),
         "line": {"color": faint(colour, 40), "width": 0.75},
         "fill": "toself",
         "fillcolor": faint(colour),
@@ -123,7 +137,7 @@ def band_trace(
 
 
 def _outline(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    known = np.isfinite(low) & np.isfinite(high)
+    known = drawable(low) & drawable(high)
     edges = np.flatnonzero(np.diff(known)) + 1
     parts_x: list[Floats] = []
     parts_y: list[Floats] = []

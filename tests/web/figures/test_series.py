@@ -118,6 +118,20 @@ def test_gaps_are_drawn_as_gaps_and_counted():
     assert figure["notes"] == ["2 NaN or infinite points are shown as gaps."]
 
 
+def test_values_that_overflow_an_axis_are_gaps():
+    figure = figure_of(DrawnLine([1.0, 1e308, -1e308, 2.0]))
+
+    assert numbers(figure["data"][0]["y"])[[0, 3]].tolist() == [1.0, 2.0]
+    assert np.isnan(numbers(figure["data"][0]["y"])[[1, 2]]).all()
+    assert figure["notes"] == ["2 NaN or infinite points are shown as gaps."]
+
+
+def test_values_that_underflow_an_axis_are_zero():
+    figure = figure_of(DrawnLine([0.0, 5e-324, -1e-310, 1e-290]))
+
+    assert numbers(figure["data"][0]["y"]).tolist() == [0.0, 0.0, 0.0, 1e-290]
+
+
 def test_stretches_without_numbers_are_not_counted_as_points():
     figure = figure_of(DrawnLine([1.0, NAN, NAN], band=([1.0, NAN, NAN],) * 2))
 
