@@ -18,9 +18,9 @@ from seamark.commands.importing.files import (
     clock_of,
     files_of,
     marks_of,
-    report,
     settings_of,
 )
+from seamark.commands.importing.results import report
 from seamark.importers.nvidia_smi import read_log
 from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading

@@ -13,13 +13,12 @@ from typing import Any
 from seamark.commands.importing.files import (
     ALREADY_IMPORTED,
     Imported,
-    as_json,
     mark_of,
     marks_of,
     refuse_imported,
-    report,
     settings_of,
 )
+from seamark.commands.importing.results import as_json, report
 from seamark.commands.output import counted, print_json_rows, say, tell
 from seamark.errors import AgentError
 from seamark.reading.runs import read_runs

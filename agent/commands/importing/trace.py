@@ -20,9 +20,9 @@ from seamark.commands.importing.files import (
     add_files,
     files_of,
     marks_of,
-    report,
     settings_of,
 )
+from seamark.commands.importing.results import report
 from seamark.importers.json_stream import JsonStream
 from seamark.importers.problems import Problems
 from seamark.importers.text import open_log
