@@ -172,7 +172,7 @@ def test_the_end_waits_for_its_time_and_no_longer(
     run.finish()
 
     assert time.monotonic() - began < 3
-    assert "before the end" in caplog.text
+    assert "before the run ended" in caplog.text
 
 
 def test_a_value_that_a_strict_run_refuses_does_not_end_the_thread(tracker, workplace):

@@ -258,7 +258,7 @@ def test_a_server_that_is_always_busy_is_given_up(left, tracker, capsys, monkeyp
     assert main(["sync", "--json"]) == 1
 
     (spool,) = said(capsys)["left"]
-    assert "cannot take data now (429 busy)" in spool["reason"]
+    assert "cannot accept data now (429 busy)" in spool["reason"]
 
 
 def test_a_server_that_asks_for_an_hour_is_not_waited_for(left, tracker, perform):
@@ -268,7 +268,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(left, tracker, perform
 
     (spool,) = json.loads(output)["left"]
     assert (code, len(tracker.requests)) == (1, 1)
-    assert "cannot take data now (503)" in spool["reason"]
+    assert "cannot accept data now (503)" in spool["reason"]
 
 
 def test_a_server_that_takes_no_files_now_is_not_waited_for(
@@ -281,7 +281,7 @@ def test_a_server_that_takes_no_files_now_is_not_waited_for(
 
     (spool,) = json.loads(output)["left"]
     assert code == 1
-    assert "cannot take files now (503)" in spool["reason"]
+    assert "cannot accept files now (503)" in spool["reason"]
 
 
 def test_what_a_living_process_holds_is_not_called_delivered(tracker, capsys):
@@ -338,8 +338,8 @@ def test_a_server_that_is_away_for_a_moment_is_waited_for(left, tracker, answer)
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (Scripted(502), "cannot take data now (502)"),
-        (Scripted(0, cuts=True), "does not answer"),
+        (Scripted(502), "cannot accept data now (502)"),
+        (Scripted(0, cuts=True), "does not respond"),
         (Scripted(200, b'{"stored": 0}'), "accepts data but stores none of it"),
         (Scripted(409, b'{"error": {"expected": 1}}'), "requests the same data again"),
     ],

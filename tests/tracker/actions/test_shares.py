@@ -284,7 +284,7 @@ def test_a_locked_account_s_links_open_nothing(share, project, member, runs):
     assert open_link(secret) is None
     assert live_count(project) == 0
     (listed,) = project_links(project)
-    assert "may no longer share" in listed.why_ended
+    assert "can no longer share" in listed.why_ended
 
 
 def test_a_deleted_account_s_links_open_nothing_and_stay_listed(

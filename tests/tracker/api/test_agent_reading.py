@@ -538,7 +538,7 @@ def test_an_id_of_another_project_is_refused(stored, project):
     make_project(member, "speech")
 
     for wanted, words in {
-        "speech": "one of ada-workspace/vision",
+        "speech": "belongs to ada-workspace/vision",
         "absent": "no project 'absent'",
     }.items():
         with pytest.raises(agent.CannotRead, match=words) as refused:
@@ -611,14 +611,14 @@ def test_who_reads_several_tables_at_once_is_told_that_they_wait_for_themselves(
     # As with a table so long that the server has not finished sending it.
     places.acquire()
 
-    with pytest.raises(agent.CannotRead, match="one after the other") as refused:
+    with pytest.raises(agent.CannotRead, match="one table at a time") as refused:
         list(run.points())
     first.close()
     with pytest.raises(agent.CannotRead) as alone:
         list(run.points())
 
     assert refused.value.code == alone.value.code == "unavailable"
-    assert "one after the other" not in str(alone.value)
+    assert "one table at a time" not in str(alone.value)
 
 
 def test_a_table_is_waited_for(stored, monkeypatch):
