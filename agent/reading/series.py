@@ -159,7 +159,7 @@ def _in_its_own_way(error: CannotRead) -> CannotRead:
     """Add to a busy error that this process itself may be using the server's slots."""
     return CannotRead(
         error.code,
-        f"{error} This process has {len(_being_read)} open tables, and each uses one "
+        f"{error} This process has {len(_being_read)} open table(s); each uses one "
         "of the server's few slots: read one table at a time, or close tables that "
         "you do not read to the end.",
         retry_after=error.retry_after,
