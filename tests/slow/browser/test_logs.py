@@ -128,7 +128,7 @@ def test_text_is_found_and_gone_through_by_keyboard(visit, ada, run):
     expect(page.get_by_text("2 of 3")).to_be_visible()
     expect(page.get_by_text("ERROR 900")).to_be_in_viewport()
     field.fill("nowhere")
-    expect(page.get_by_text("No match")).to_be_visible()
+    expect(page.get_by_text("No matches", exact=True)).to_be_visible()
 
 
 def test_a_line_can_be_linked_to(visit, ada, run):

@@ -488,7 +488,7 @@ def test_no_more_than_six_runs_stay_on_top(open_runs, project):
     grid.press("Control+End")
     grid.press("t")
 
-    expect(page.locator(".toast")).to_contain_text("Up to 6 runs")
+    expect(page.locator(".toast")).to_contain_text("You can pin at most 6 runs")
     expect(page.locator(".runs-grid__row--top")).to_have_count(6)
 
 

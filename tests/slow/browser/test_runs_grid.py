@@ -510,7 +510,7 @@ def test_the_unknown_is_a_dash_and_not_zero(open_runs, project):
     said = "not diagnosed"
     assert texts == ["finished\nbare", "–", "–", "–", "", said]
     expect(cells.filter(has_text=said)).to_have_attribute(
-        "title", "Runs are diagnosed during training and when a stage ends"
+        "title", "The diagnosis runs during training and when a stage ends"
     )
 
 
@@ -638,7 +638,7 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     make_run(project, "run that came")
     asked.get_by_role("button", name="Continue").click()
     again = page.get_by_role("dialog", name="Add tag “old” to 1,204 runs?")
-    expect(again).to_contain_text("1,204, not 1,203")
+    expect(again).to_contain_text("1,204 instead of 1,203")
     watch.allow("409")
     assert not Attribute.objects.filter(path="tags").exists()
     again.get_by_role("button", name="Continue").click()

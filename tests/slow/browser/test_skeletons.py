@@ -154,7 +154,7 @@ def test_a_dialog_that_was_closed_while_it_loaded_stays_closed(visit, ada, runs)
     page = visit(f"/dashboards/{board.id}/", ada)
     held = Held(page, "**/widgets/new*")
 
-    page.get_by_role("button", name="Add widget").click()
+    page.get_by_role("button", name="Add widget").first.click()
     dialog = page.locator("#dialog")
     expect(dialog.locator(".skeleton").nth(0)).to_be_visible()
     page.keyboard.press("Escape")
@@ -164,5 +164,5 @@ def test_a_dialog_that_was_closed_while_it_loaded_stays_closed(visit, ada, runs)
 
     # After a failed request, a second one succeeds.
     page.unroute("**/widgets/new*")
-    page.get_by_role("button", name="Add widget").click()
+    page.get_by_role("button", name="Add widget").first.click()
     expect(dialog.get_by_role("button", name="Value").first).to_be_visible()
