@@ -50,7 +50,7 @@ def test_the_tasks_of_every_day_take_at_most_three_clicks(
 
 def find_the_best_run(page: Page, clicks: Clicks, sweep: SweepProject) -> None:
     clicks.on(page.get_by_role("columnheader").filter(has_text="top1_accuracy"))
-    first = page.locator(".runs-grid__row[data-position='0'] a")
+    first = page.locator(".runs-grid__row[data-position='0'] .runs-grid__link")
     expect(first).to_have_text(re.compile(r"lr3e-4_wd0\.05_mixup"))
     clicks.on(first)
 

@@ -168,12 +168,12 @@ def test_files_appear_and_arrive(visit, ada, run):
     expect(page.locator("#files")).to_contain_text("uploading")
     expect(page.locator("#files-told")).to_contain_text("1 uploading")
     page.get_by_role("link", name="last").click()
-    expect(page.locator("#file-preview")).to_contain_text("Not uploaded yet")
+    expect(page.locator("#file-preview")).to_contain_text("Uploading")
     add(run, "model/last", b"x")
     look_again(page, "#files")
     expect(page.locator("#files")).not_to_contain_text("uploading")
     expect(page.locator("#files-told")).not_to_contain_text("uploading")
-    expect(page.locator("#file-preview")).not_to_contain_text("Not uploaded yet")
+    expect(page.locator("#file-preview")).not_to_contain_text("Uploading")
 
 
 def test_attributes_change_in_branches_as_somebody_has_opened_them(visit, ada, run):
