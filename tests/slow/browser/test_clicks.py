@@ -83,6 +83,7 @@ def compare_two_seeds_of_five_settings(page: Page, clicks: Clicks) -> None:
 def send_exactly_this_chart(page: Page, clicks: Clicks) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("input[type=range]").fill("0.5")
+    expect(page).to_have_url(re.compile("smoothing=0.5"))
     chart = page.locator(".chart[data-drawn=true][data-path='train/loss']")
     chart.hover()
     clicks.on(chart.get_by_role("button", name="More"))
