@@ -16,7 +16,6 @@ from seamark.recording.media.sounds import Audio, Video
 from seamark.recording.media.tables import Table
 
 _LARGEST_TEXT = 32 << 20  # bytes of a table or of HTML
-_MOST_AT_ONCE = 100  # files of one step
 
 
 def with_media(reading: Reading, folder: Path, problems: Problems) -> Reading:
@@ -55,10 +54,7 @@ def _made(value: object, folder: Path) -> object:
 
 def _media(found: Files, folder: Path) -> list[object]:
     pairs = zip(found.paths, found.captions, strict=True)
-    return [
-        _one(found.kind, _inside(folder, path), caption)
-        for path, caption in [*pairs][:_MOST_AT_ONCE]
-    ]
+    return [_one(found.kind, _inside(folder, path), caption) for path, caption in pairs]
 
 
 def _one(kind: Kind, file: Path, caption: str) -> object:

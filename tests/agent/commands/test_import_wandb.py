@@ -142,6 +142,19 @@ def test_media_of_the_history_are_imported(tmp_path, messages):
     assert kinds == {"cat": "image", "t": "file", "h": "histogram", "note": "text"}
 
 
+def test_pictures_beyond_the_limit_of_a_step_are_reported(tmp_path, messages, caplog):
+    names = [f"media/{number}.png" for number in range(101)]
+    pictures = {"_type": "images/separated", "filenames": names}
+    folder = write_run(tmp_path / "run-1-a", {"cat": pictures})
+    (folder / "files" / "media").mkdir(parents=True)
+    for name in names:
+        (folder / "files" / name).write_bytes(PNG)
+
+    assert import_wandb(folder) == 0
+
+    assert "got 101 media in one call; only the first 100" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
