@@ -366,22 +366,17 @@ class Run:
         self._ended_at = moment
 
     def wait_until_written(self, seconds: float) -> bool:
-        """Wait up to `seconds` until all data is in the spool, also files; called by the
-        agent itself.
-        """
+        """Wait until all is in the spool; return whether it is. Called by the agent."""
         deadline = time.monotonic() + seconds
         session = self._session
-        while session is not None and not session.files.is_done:
+        if session is None:
+            return False
+        while not (session.files.is_done and session.is_all_written):
             if time.monotonic() > deadline:
                 return False
-            time.sleep(_PAUSE_SECONDS)
-        if session is not None:
             session.hurry()
-        while session is not None and not session.is_all_written:
-            if time.monotonic() > deadline:
-                return False
             time.sleep(_PAUSE_SECONDS)
-        return session is not None
+        return True
 
     def note_exception(
         self,
