@@ -337,7 +337,8 @@ def files_of(chosen: argparse.Namespace) -> list[Path]:
         if not path.is_file() and not path.is_dir():
             raise Refusal(
                 "not_a_file",
-                f"{str(path)!a} is a pipe or a device, which cannot be read twice. Write it to a file first; gzip is supported.",
+                f"{str(path)!a} is a pipe or a device, which cannot be read twice. "
+                "Write it to a file first; gzip is supported.",
             )
     return paths
 
@@ -352,8 +353,8 @@ def marks_of(
     """Return the path of each file's mark; raises Refusal if the run has it already.
 
     With `anywhere`, also if another run of the project has it: runs that keep the names
-    of another tracker may share a name. If the server cannot be reached, this is unknown, and a warning is printed. Files
-    with the same content are skipped.
+    of another tracker may share a name. If the server cannot be reached, this is
+    unknown, and a warning is printed. Files with the same content are skipped.
     """
     files: dict[str, Path] = {}
     for path in paths:

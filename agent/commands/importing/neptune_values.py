@@ -43,7 +43,7 @@ class Writer:
         self._importer = importer
         self._folder = folder
         self._began_at = began_at
-        # Of the current part.
+        # Problems of the part that is being read.
         self.problems = Problems()
         # The process whose hardware metrics become those of the run.
         self._process = ""

@@ -44,6 +44,7 @@ LARGEST_WARM_UP_SHARE = 0.30
 
 FEWEST_STEPS = 50
 FEWEST_SECONDS = 60.0
+# Below this, even many steps show mostly the start of the process.
 FEWEST_SECONDS_OF_STEPS = 3.0
 
 # Limits for a trace.

@@ -58,7 +58,7 @@ class Limits:
 
     slow_steps: float = 10.0  # times the 99th percentile
     fewest_seconds: float = 300.0
-    # Of a stage that did not end by itself and was idle until then.
+    # Idle time at the end of a stage that was stopped from outside.
     fewest_seconds_of_ended: float = 20.0
     late_seconds: float = 15.0
     longest_spans: float = 2.0
