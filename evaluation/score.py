@@ -183,7 +183,7 @@ def summary(scored: dict[str, list[Replayed]]) -> str:
 
 
 def rules_table(scored: dict[str, list[Replayed]]) -> str:
-    """Count, for each rule, the recordings whose label names it.
+    """Count, for each rule that a label names, the recordings with this label.
 
     Right answers are counted in tune only: most rules have one or two recordings in test,
     so their counts would be single results.
@@ -196,6 +196,8 @@ def rules_table(scored: dict[str, list[Replayed]]) -> str:
             [o for o in scored.get(part, []) if rule in o.label.causes]
             for part in ("tune", "test")
         )
+        if not tune and not test:
+            continue
         modes = [
             [o for o in tune if (o.mode == "synthetic") == s] for s in (False, True)
         ]

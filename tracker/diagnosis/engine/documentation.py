@@ -12,20 +12,18 @@ from tracker.diagnosis.signals import SIGNALS, Signal
 NOTICE = "<!-- Written by `manage.py render_rule_docs`; change the rule instead. -->"
 INTRODUCTION = """# Diagnosis rules
 
-A rule reads the signals of a stage and reports a finding, no finding, or that it lacks
-data. Each page has:
+A rule reads the signals of a stage. It reports a finding, no finding, or *not enough data*
+if a required signal is missing. Without an optional signal a rule is less specific or less
+confident. Each page has:
 
-- *Detection*: the condition. *Why it matters*: the cost. *Limitations*: when the rule can
-  be wrong.
-- *Example*: a finding from a [recorded script or synthetic job](../evaluation.md) in
-  `evaluation/tune/`, or from made-up data of the rule's test. On the page of a run, each
-  finding shows its evidence.
+- *Detection*: the condition. *Why it matters*: the cost. *Limitations*: cases in which the
+  rule can be wrong.
+- *Example*: a finding from a [recorded script or synthetic job](../evaluation.md), or from
+  the rule's test.
 - *Inputs*: the part of the stage that the rule reads, and its [signals](signals.md).
 
-The page of a rule in Seamark also lists its limits, with their values; owners can change
-them in the [rule settings](../how-to/rule-settings.md).
-A rule that lacks a required signal reports *not enough data*. Without an optional signal
-it is less specific or less confident."""
+The page of a rule in Seamark also lists its limits, which owners and admins can change in
+the [rule settings](../how-to/rule-settings.md)."""
 SIGNALS_INTRODUCTION = """# Signals
 
 Rules read these signals. The headings show the code that provides them.
