@@ -23,7 +23,7 @@ from seamark.servers import find_server
 HELP = "print a completion script for bash, zsh or fish"
 EXAMPLES = (
     'eval "$(seamark completion bash)"   # in ~/.bashrc',
-    'eval "$(seamark completion zsh)"    # in ~/.zshrc, below compinit',
+    'eval "$(seamark completion zsh)"    # in ~/.zshrc, after compinit',
     "seamark completion fish | source    # in ~/.config/fish/config.fish",
 )
 

@@ -1,4 +1,4 @@
-"""Store a server's address and an API key, after checking both.
+"""Store a server's URL and an API key, after checking both.
 
 All processes of this user on this machine use them from then on; running processes
 whose API key was rejected continue with the new one. Create the API key on the server's
@@ -44,7 +44,7 @@ _TOKEN = re.compile(r"[!-~]{1,500}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--url", help="the server's address")
+    parser.add_argument("--url", help="the server's URL")
     given = parser.add_mutually_exclusive_group()
     given.add_argument(
         "--token-stdin",

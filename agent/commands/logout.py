@@ -1,4 +1,4 @@
-"""Delete the stored address and API key.
+"""Delete the stored URL and API key.
 
 The API key stays valid until it is revoked on the server's API keys page. Undelivered
 data stays and waits for the next `seamark login`.
@@ -13,7 +13,7 @@ from seamark.commands.login import KEYS_PAGE
 from seamark.commands.output import print_json_rows, say
 from seamark.servers import agent_file, read_agent_file
 
-HELP = "delete the stored address and API key"
+HELP = "delete the stored URL and API key"
 EXAMPLES = ("seamark logout",)
 
 

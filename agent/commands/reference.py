@@ -42,7 +42,7 @@ _FIELDS = """\
 
 | command | fields |
 |---|---|
-| none | `version`, `server` (address or null), `has_token`, `spools`, `commands` |
+| none | `version`, `server` (URL or null), `has_token`, `spools`, `commands` |
 | `login` | `url`, `file`, `user`, `scope`, `workspaces` (each `slug`, `name`, `role`), `version` (the server's, or null) |
 | `logout` | `url`, `file`, `was_stored` |
 | `run`, `watch` | on the last line of standard error: `run`, `project`, `stage`; of `run` also `exit_code` and `failure` |

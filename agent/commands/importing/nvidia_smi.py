@@ -1,6 +1,6 @@
 """Import logs of nvidia-smi: its table, --query-gpu with --format=csv, dmon and pmon.
 
-Logs may lack heads, units and times, cover one or several GPUs, and have any encoding.
+Logs may lack headers, units and times, cover one or several GPUs, and have any encoding.
 Lines that cannot be parsed are skipped and reported.
 """
 
