@@ -16,6 +16,9 @@ from seamark.recording.media.sounds import Audio, Video
 from seamark.recording.media.tables import Table
 
 _LARGEST_TEXT = 32 << 20  # bytes of a table or of HTML
+_UNREADABLE = (OSError, ValueError, RecursionError)
+# A file's path, and the reason why it cannot be read.
+_Missing = tuple[str, Exception]
 
 
 def with_media(reading: Reading, folder: Path, problems: Problems) -> Reading:
@@ -26,8 +29,8 @@ def with_media(reading: Reading, folder: Path, problems: Problems) -> Reading:
     others: dict[str, object] = {}
     for path, value in reading.others.items():
         try:
-            made = _made(value, folder)
-        except (OSError, ValueError, RecursionError) as error:
+            made, missing = _made(value, folder)
+        except _UNREADABLE as error:
             problems.add(f"{path[:60]!a} is skipped: {_reason(error)}", _step(reading))
             continue
         if made is None:
@@ -37,24 +40,37 @@ def with_media(reading: Reading, folder: Path, problems: Problems) -> Reading:
             problems.add(cause, _step(reading))
         else:
             others[path] = made
+        for file, reason in missing:
+            cause = f"{file!a} of {path[:60]!a} is skipped: {_reason(reason)}"
+            problems.add(cause, _step(reading))
     return reading._replace(others=others)
 
 
-def _made(value: object, folder: Path) -> object:
+def _made(value: object, folder: Path) -> tuple[object, list[_Missing]]:
+    """Return the SDK's value, and the files of several that it lacks."""
     if not isinstance(value, Mapping):
-        return value
+        return value, []
     found = read_media(value)
     if isinstance(found, Bins):
-        return Histogram(edges=found.edges, counts=found.counts)
+        return Histogram(edges=found.edges, counts=found.counts), []
     if found is None:
-        return None
-    values = _media(found, folder)
-    return values[0] if len(values) == 1 else values
+        return None, []
+    values, missing = _media(found, folder)
+    return (values[0] if len(values) == 1 else values), missing
 
 
-def _media(found: Files, folder: Path) -> list[object]:
-    pairs = zip(found.paths, found.captions, strict=True)
-    return [_one(found.kind, _inside(folder, path), caption) for path, caption in pairs]
+def _media(found: Files, folder: Path) -> tuple[list[object], list[_Missing]]:
+    """Return the readable files, and the others; raises if no file is readable."""
+    values: list[object] = []
+    missing: list[_Missing] = []
+    for path, caption in zip(found.paths, found.captions, strict=True):
+        try:
+            values.append(_one(found.kind, _inside(folder, path), caption))
+        except _UNREADABLE as error:  # noqa: PERF203 - one file must not cost the others
+            missing.append((path, error))
+    if not values:
+        raise missing[0][1]
+    return values, missing
 
 
 def _one(kind: Kind, file: Path, caption: str) -> object:

@@ -155,6 +155,24 @@ def test_pictures_beyond_the_limit_of_a_step_are_reported(tmp_path, messages, ca
     assert "got 101 media in one call; only the first 100" in caplog.text
 
 
+def test_a_missing_picture_does_not_cost_the_others_of_its_step(
+    tmp_path, messages, capsys
+):
+    names = [f"media/{name}.png" for name in ("first", "gone", "last")]
+    pictures = {"_type": "images/separated", "filenames": names, "captions": [*"abc"]}
+    folder = write_run(tmp_path / "run-1-a", {"cat": pictures})
+    (folder / "files" / "media").mkdir(parents=True)
+    for name in (names[0], names[2]):
+        (folder / "files" / name).write_bytes(PNG)
+
+    assert import_wandb(folder) == 0
+
+    kinds = [each["kind"] for each in of_kind(messages(), "records")]
+    assert kinds == ["image", "image"]
+    warning = "'media/gone.png' of 'cat' is skipped: its file is not here"
+    assert warning in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
