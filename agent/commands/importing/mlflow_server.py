@@ -8,10 +8,10 @@ import os
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlencode, urlsplit
 
 from seamark.importers.mlflow.store import (
@@ -30,9 +30,12 @@ _POINTS_AT_ONCE = 25_000
 _LARGEST_ERROR_BYTES = 65_536
 _DENIED = (401, 403)
 _NOT_FOUND = 404
+_LATEST = 253_402_214_400_000  # the last day of the year 9999, in milliseconds
+_SHOWN = 60  # characters of a malformed value
 
 # Any: JSON.
 Json = dict[str, Any]
+Number = TypeVar("Number", int, float)
 
 
 class Server:
@@ -47,7 +50,10 @@ class Server:
     def experiments(self) -> list[Experiment]:
         rows = self._pages("experiments/search", "experiments", {})
         return [
-            Experiment(str(row["experiment_id"]), str(row["name"]))
+            Experiment(
+                _text(row, "experiment_id", "an experiment"),
+                _text(row, "name", "an experiment"),
+            )
             for row in rows
             if row.get("lifecycle_stage", "active") == "active"
         ]
@@ -75,7 +81,7 @@ class Server:
             }
             while True:
                 answer = self._get("metrics/get-history", query)
-                points += [_metric(row) for row in answer.get("metrics") or []]
+                points += [_metric(row, name) for row in _rows(answer, "metrics")]
                 if not (token := answer.get("next_page_token")):
                     break
                 query["page_token"] = token
@@ -87,8 +93,9 @@ class Server:
             query: Json = {"run_id": run.id, "path": folders.pop()}
             while True:
                 answer = self._get("artifacts/list", query)
-                for row in answer.get("files") or []:
-                    (folders if row.get("is_dir") else found).append(str(row["path"]))
+                for row in _rows(answer, "files"):
+                    path = _text(row, "path", "an artifact")
+                    (folders if row.get("is_dir") else found).append(path)
                 if not (token := answer.get("next_page_token")):
                     break
                 query["page_token"] = token
@@ -111,7 +118,7 @@ class Server:
         body = {**query, "max_results": _ROWS_AT_ONCE}
         while True:
             answer = self._ask(f"{self._url}/api/2.0/mlflow/{place}", body)
-            yield from answer.get(name) or []
+            yield from _rows(answer, name)
             if not (token := answer.get("next_page_token")):
                 return
             body["page_token"] = token
@@ -181,38 +188,83 @@ def _credentials(user: str | None, password: str | None) -> dict[str, str]:
 
 
 def _run(row: Json, experiment: Experiment) -> StoredRun:
-    try:
-        info, data = row["info"], row.get("data") or {}
-        run_id = str(info.get("run_id") or info["run_uuid"])
-    except (LookupError, TypeError, AttributeError) as error:
-        raise Unreadable("the server sends a run without an id") from error
-    tags = _pairs(data.get("tags"))
+    info, data = _member(row, "info", "a run"), _member(row, "data", "a run")
+    run_id = _text(info, "run_id" if info.get("run_id") else "run_uuid", "a run")
+    owner = f"the run {run_id[:_SHOWN]!a}"
+    tags = _pairs(data, "tags")
     return StoredRun(
         id=run_id,
         name=str(info.get("run_name") or tags.get("mlflow.runName", "")),
         experiment=experiment.name,
         status=str(info.get("status") or ""),
-        start=_number(info.get("start_time")),
-        end=_number(info.get("end_time")),
+        start=_time(info, "start_time", owner) if info.get("start_time") else None,
+        end=_time(info, "end_time", owner) if info.get("end_time") else None,
         artifact_uri=str(info.get("artifact_uri") or ""),
-        params=_pairs(data.get("params")),
+        params=_pairs(data, "params"),
         tags=tags,
-        metrics=tuple(str(each["key"]) for each in data.get("metrics") or []),
+        metrics=tuple(
+            _text(each, "key", "a metric") for each in _rows(data, "metrics")
+        ),
     )
 
 
-def _pairs(rows: Any) -> Mapping[str, str]:
-    return {str(row["key"]): str(row.get("value", "")) for row in rows or []}
-
-
-def _metric(row: Json) -> Metric:
+def _metric(row: Json, name: str) -> Metric:
     # Default values are omitted; NaN and infinities are texts.
-    value = restored(float(row.get("value", 0.0)))
-    return Metric(value, int(row.get("step", 0)), int(row.get("timestamp", 0)))
+    owner = f"a point of {name[:_SHOWN]!a}"
+    return Metric(
+        restored(_number(row, "value", owner, float)),
+        _number(row, "step", owner, int),
+        _time(row, "timestamp", owner),
+    )
 
 
-def _number(value: Any) -> int | None:
-    return int(value) if value else None
+def _rows(found: Json, name: str) -> list[Json]:
+    """Return a list of objects, which is omitted if it is empty."""
+    rows = found.get(name) or []
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise _malformed(name, "a response", rows)
+    return rows
+
+
+def _member(found: Json, name: str, owner: str) -> Json:
+    member = found.get(name) or {}
+    if not isinstance(member, dict):
+        raise _malformed(name, owner, member)
+    return member
+
+
+def _pairs(data: Json, name: str) -> Mapping[str, str]:
+    owner = f"one of the {name}"
+    return {
+        _text(row, "key", owner): str(row.get("value", "")) for row in _rows(data, name)
+    }
+
+
+def _text(row: Json, name: str, owner: str) -> str:
+    if row.get(name) is None:
+        raise Unreadable(f"the server sends {owner} without {name!a}")
+    return str(row[name])
+
+
+def _time(row: Json, name: str, owner: str) -> int:
+    moment = _number(row, name, owner, int)
+    if moment > _LATEST:
+        raise _malformed(name, owner, moment)
+    return moment
+
+
+def _number(row: Json, name: str, owner: str, kind: Callable[[Any], Number]) -> Number:
+    value = row.get(name, 0)
+    try:
+        return kind(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _malformed(name, owner, value) from error
+
+
+def _malformed(name: str, owner: str, value: object) -> Unreadable:
+    return Unreadable(
+        f"the server sends {owner} with malformed {name!a}: {ascii(value)[:_SHOWN]}"
+    )
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

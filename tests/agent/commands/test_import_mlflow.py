@@ -324,6 +324,65 @@ def test_a_lost_artifact_is_reported(serve, messages, capsys):
     assert "'lost.txt' is skipped" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("place", "answer", "reason"),
+    [
+        (
+            "experiments/search",
+            {"experiments": 3},
+            "a response with malformed 'experiments': 3.",
+        ),
+        (
+            "experiments/search",
+            {"experiments": [{"name": "vision"}]},
+            "sends an experiment without 'experiment_id'.",
+        ),
+        (
+            "runs/search",
+            {"runs": [{"info": {"run_id": "a1", "start_time": "soon"}}]},
+            "the run 'a1' with malformed 'start_time': 'soon'.",
+        ),
+        (
+            "runs/search",
+            {"runs": [{"info": {"run_id": "a1", "end_time": 10**30}}]},
+            f"the run 'a1' with malformed 'end_time': {10**30}.",
+        ),
+        ("runs/search", {"runs": [{"info": {}}]}, "sends a run without 'run_uuid'."),
+        (
+            "runs/search",
+            {"runs": [{"info": {"run_id": "a1"}, "data": {"tags": [[]]}}]},
+            "a response with malformed 'tags': [[]].",
+        ),
+        (
+            "metrics/get-history",
+            {"metrics": [{"value": "high"}]},
+            "a point of 'loss' with malformed 'value': 'high'.",
+        ),
+        (
+            "metrics/get-history",
+            {"metrics": [{"value": 0.5, "step": float("inf")}]},
+            "a point of 'loss' with malformed 'step': inf.",
+        ),
+        (
+            "metrics/get-history",
+            {"metrics": [{"value": 0.5, "timestamp": {}}]},
+            "a point of 'loss' with malformed 'timestamp': {}.",
+        ),
+    ],
+)
+def test_a_malformed_response_of_a_server_is_named(
+    place, answer, reason, serve, capsys
+):
+    server = serve(StoredRun("a1", metrics={"loss": [(0, 0.5, 0)]}))
+    server.replaced[place] = answer
+
+    assert import_mlflow(server.url) == 1
+
+    printed = capsys.readouterr().err
+    assert f"'{server.url}' cannot be read: the server sends" in printed
+    assert reason in printed
+
+
 def test_other_places_are_rejected(tmp_path, serve, capsys):
     (tmp_path / "notes.txt").write_text("hello")
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE x (y)").close()
