@@ -213,10 +213,12 @@ def _import(
                 for rows in read_rows(file, writer.problems):
                     writer.write(rows)
             except Unreadable as error:
+                writer.finish()
                 importer.finish()
                 raise Refusal(
                     "unreadable", f"{str(file)!a} is imported in part: {error}."
                 ) from error
+        writer.finish()
         # After the points: only values below `parameters` are parameters.
         values = _values(importer, header, problems)
         importer.assign({p: v for p, v in values.items() if not p.startswith(_SYSTEM)})

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from seamark.capture.screen import Line
+from seamark.capture.texts import storable
 from seamark.commands.importing.files import Importer, Point
 from seamark.errors import AgentError
+from seamark.importers.neptune.console import Lines, Stream, stream_of
 from seamark.importers.neptune.contents import (
     HEAD_BYTES,
     PICTURES,
@@ -27,6 +30,7 @@ from seamark.recording.media.sounds import Audio, Video
 from seamark.recording.values import LONGEST_TEXT, to_step, to_value
 
 _FILES = frozenset({"file", "file_set", "artifact"})
+_NANOSECONDS = 1_000  # of a microsecond
 
 
 class Writer:
@@ -45,8 +49,9 @@ class Writer:
         self._began_at = began_at
         # Problems of the part that is being read.
         self.problems = Problems()
-        # The process whose hardware metrics become those of the run.
+        # The process whose hardware metrics and console become those of the run.
         self._process = ""
+        self._console: dict[Stream, Lines] = {}
 
     def write(self, rows: Rows) -> None:
         """Write rows of one attribute."""
@@ -55,8 +60,11 @@ class Writer:
         except AgentError as error:
             self.problems.add(str(error), rows.numbers[0])
             return
+        stream = stream_of(rows.path) if rows.kind == "string_series" else None
         if rows.kind == "float_series":
             self._write_numbers(path, rows)
+        elif stream is not None and self._is_first(stream.process):
+            self._write_console(stream, rows)
         elif rows.kind in _FILES:
             self._write_each(path, rows, self._store)
         elif rows.kind == "file_series":
@@ -71,13 +79,39 @@ class Writer:
 
             self._write_each(path, rows, append)
 
+    def finish(self) -> None:
+        """Write the ends of the console's streams."""
+        for stream, lines in self._console.items():
+            self._append_lines(stream, lines.finish())
+
+    def _is_first(self, process: str) -> bool:
+        """Return whether a process is the run's first one.
+
+        Later processes of the run, or those of other machines, keep their names.
+        """
+        self._process = self._process or process
+        return process in ("", self._process)
+
+    def _write_console(self, stream: Stream, rows: Rows) -> None:
+        lines = self._console.setdefault(stream, Lines(stream))
+        texts = [
+            (self._moment(moment), storable(value))
+            for moment, value in zip(rows.times, rows.values, strict=True)
+            if value is not None
+        ]
+        self._append_lines(stream, lines.add(texts))
+
+    def _append_lines(self, stream: Stream, lines: Iterable[Line]) -> None:
+        path = f"{self._importer.settings.namespace}/{stream.name}"
+        for line in lines:
+            self._importer.append(path, line.text, None, line.time // _NANOSECONDS)
+
     def _write_numbers(self, path: str, rows: Rows) -> None:
         points: list[Point] = []
         factor = 1.0
         hardware = hardware_of(rows.path)
-        # Later processes of the run, or those of other machines, keep their names.
-        if hardware is not None and self._process in ("", hardware.process):
-            self._process, factor = hardware.process, hardware.factor
+        if hardware is not None and self._is_first(hardware.process):
+            factor = hardware.factor
             path = f"{self._importer.settings.namespace}/{hardware.path}"
         for number, step, moment, value in zip(
             rows.numbers, rows.steps, rows.times, rows.values, strict=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -172,7 +173,7 @@ def test_infinities_and_repeated_steps_stay_and_missing_values_are_reported(
 def test_texts_and_histograms_are_series(tmp_path, messages):
     bins = {"type": "COUNTING", "edges": [0.0, 1.0, 3.0], "values": [4.0, 5.0]}
     rows = [
-        point("runtime/stdout", "string_series", 0.000001, "hello"),
+        point("notes", "string_series", 1, "hello"),
         point("weights", "histogram_series", 1, bins),
         point("densities", "histogram_series", 1, {**bins, "type": "DENSITY"}),
     ]
@@ -181,7 +182,7 @@ def test_texts_and_histograms_are_series(tmp_path, messages):
     assert import_neptune(tmp_path) == 0
 
     assert record_kinds(messages()) == {
-        "runtime/stdout": "text",
+        "notes": "text",
         "weights": "histogram",
         "densities": "histogram",
     }
@@ -263,9 +264,8 @@ def test_files_can_be_elsewhere_or_left_out(tmp_path, messages):
 def test_hardware_of_the_first_process_becomes_that_of_the_run(tmp_path, messages):
     names = ("cpu", "memory", "gpu", "gpu_power_1", "io", "cpu_1")
     rows = [row for name in names for row in losses(1, f"monitoring/1a2b3c4d/{name}")]
-    text = point("monitoring/1a2b3c4d/stdout", "string_series", 1, "hello")
     later = losses(1, "monitoring/5e6f/gpu")
-    write_run(tmp_path, "RUN-1", [*rows, text], later)
+    write_run(tmp_path, "RUN-1", rows, later)
 
     assert import_neptune(tmp_path) == 0
 
@@ -279,9 +279,57 @@ def test_hardware_of_the_first_process_becomes_that_of_the_run(tmp_path, message
         "neptune/monitoring/1a2b3c4d/cpu_1",
         "neptune/monitoring/5e6f/gpu",
     }
-    assert record_kinds(found) == {"neptune/monitoring/1a2b3c4d/stdout": "text"}
     memory = values_at(found, "monitoring/main/host/memory_used_bytes")
     assert memory == [2.0**30]
+
+
+def printed(path, *texts):
+    """Return the rows of console output, a second apart."""
+    return [
+        point(path, "string_series", number, text, number)
+        for number, text in enumerate(texts)
+    ]
+
+
+def lines_of(messages):
+    """Return the texts of each series."""
+    found = {}
+    for each in of_kind(messages, "records"):
+        sizes = memoryview(each["sizes"]).cast("I")
+        ends = list(accumulate(sizes))
+        texts = [
+            each["values"][end - size : end]
+            for size, end in zip(sizes, ends, strict=True)
+        ]
+        found.setdefault(each["path"], []).extend(texts)
+    return found
+
+
+def test_the_console_of_the_first_process_becomes_that_of_the_run(tmp_path, messages):
+    texts = ("epoch", " 1", "\n", "a\nb\n", "the", " end")
+    first = printed("monitoring/1a2b/stdout", *texts)
+    bar = printed("monitoring/1a2b/stderr", "\r 10 %", "\r100 %", "\n")
+    later = printed("monitoring/5e6f/stdout", "resumed", "\n")
+    write_run(tmp_path, "RUN-1", first[:5], [*first[5:], *bar, *later])
+
+    assert import_neptune(tmp_path) == 0
+
+    found = messages()
+    assert lines_of(found) == {
+        "monitoring/main/stdout": [b"epoch 1", b"a", b"b", b"the end"],
+        "monitoring/main/stderr": [b"100 %"],
+        "neptune/monitoring/5e6f/stdout": [b"resumed", b"\n"],
+    }
+
+
+@pytest.mark.parametrize("path", ["runtime/stdout", "monitoring/1a2b/stdout"])
+def test_console_texts_without_line_ends_are_lines(tmp_path, messages, path):
+    write_run(tmp_path, "RUN-1", printed(path, "epoch 1", "", "epoch 2"))
+
+    assert import_neptune(tmp_path) == 0
+
+    lines = [b"epoch 1", b"", b"epoch 2"]
+    assert lines_of(messages()) == {"monitoring/main/stdout": lines}
 
 
 def test_a_fork_continues_its_parent_which_comes_first(tmp_path, messages):
