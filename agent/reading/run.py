@@ -43,7 +43,7 @@ class StoredRun:
     state: str
     started_at: datetime | None
     ended_at: datetime | None
-    # Run time of its processes without pauses; None if unknown.
+    # Time in which stages ran, without pauses; None if unknown.
     duration_seconds: float | None
     tags: tuple[str, ...]
     # Values of the requested columns; None if the run has no such attribute.

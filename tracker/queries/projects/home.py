@@ -49,7 +49,7 @@ class LiveRun:
     project_name: str
     stages: tuple[str, ...]
     step: float | None
-    running_for: timedelta | None
+    running_for: float | None  # seconds in which stages ran, without pauses
     silent_for: timedelta | None  # None if it responds
     main_finding: MainFinding | None
 
@@ -139,9 +139,7 @@ def live_runs(actor: Actor, *, now: datetime) -> LiveRuns:
             project_name=run.project.name,
             stages=tuple(stages.get(run.id, ())),
             step=steps.get(run.id),
-            running_for=max(now - run.started_at, timedelta(0))
-            if run.started_at
-            else None,
+            running_for=run_seconds(run, now),
             silent_for=silent_for(run, now=now),
             main_finding=findings.get(run.id),
         )

@@ -109,7 +109,7 @@ class StageRow:
 
     @property
     def duration(self) -> float | None:
-        """Return the seconds in which processes ran, without pauses between them."""
+        """Return the seconds in which the stage ran, without pauses."""
         ran = [(process.started_at, process.last_known) for process in self.processes]
         return active_seconds(ran) if ran else None
 
@@ -122,7 +122,7 @@ class RunOverview:
     ended_at: datetime | None
     last_known: datetime | None
     last_seen_at: datetime
-    duration: float | None  # seconds in which processes ran
+    duration: float | None  # seconds in which stages ran, without pauses
     wall_time: float | None  # seconds from start to end
     may_go_on: bool  # pages should poll for changes
     may_resume: bool  # pages should poll occasionally

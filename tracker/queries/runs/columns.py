@@ -44,7 +44,7 @@ def each_of(run_ids: Collection[UUID]) -> Collection[UUID] | Func:
 
 
 def duration_seconds(now: datetime) -> Combinable:
-    """Return how long processes of a run ran, until now if one still runs."""
+    """Return the time in which stages of a run ran, until now if one still runs."""
     return Case(
         When(
             active_since__isnull=False,

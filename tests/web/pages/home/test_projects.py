@@ -189,7 +189,21 @@ def test_a_live_run_says_where_it_is(home, project):
     assert (live.name, live.stages, live.step) == ("live", ("train",), 41)
     assert live.main_finding.title == "Training <waits> for data"
     assert live.silent_for is None
-    assert live.running_for > timedelta(0)
+    assert live.running_for > 0
+
+
+def test_a_resumed_run_is_running_for_its_duration_not_its_wall_time(home, project):
+    now = timezone.now()
+    run = make_run(project, "resumed")
+    Run.objects.filter(id=run.id).update(
+        started_at=now - timedelta(days=2),
+        active_seconds=3_600.0,
+        active_since=now - timedelta(hours=1),
+    )
+
+    [live] = home().context["live"].shown
+
+    assert live.running_for == pytest.approx(7_200, abs=60)
 
 
 def test_the_timed_loop_says_the_step_before_what_else_is_logged(home, project):

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from html import unescape
+from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -363,6 +364,19 @@ def test_sixty_four_ranks_that_fail_alike_are_told_once(project, page):
 
     assert text.count("stage__failure") <= 3
     assert "64 processes" in text
+
+
+def test_duration_is_defined_as_in_the_runs_table(project, page):
+    script = Path("web/static/web/js/table/run_columns.js").read_text("utf-8")
+    hints = dict(re.findall(r'^  (\w+): \{.*hint: gettext\("([^"]+)"\)', script, re.M))
+    run = make_run(project, state=State.FINISHED)
+    end = run.started_at + timedelta(days=2)
+    Run.objects.filter(id=run.id).update(ended_at=end, active_seconds=3_600.0)
+
+    text = page(run)
+
+    for key, label in (("duration", "Duration"), ("wall_time", "Wall time")):
+        assert f'<dt title="{hints[key]}">{label}</dt>' in text
 
 
 def test_a_silent_run_says_for_how_long(project, page):

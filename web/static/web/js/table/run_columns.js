@@ -31,7 +31,7 @@ const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 export const RUN_FIELDS = {
   state: { label: gettext("State"), width: 128, fill: fillState },
   started: { label: gettext("Started"), hint: zoned(gettext("Started")), width: 114, fill: fillMoment },
-  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Active time, without pauses and waiting"), format: duration, fill: fillDuration },
+  duration: { label: gettext("Duration"), width: 106, isNumeric: true, hint: gettext("Time in which stages ran, without pauses"), format: duration, fill: fillDuration },
   wall_time: { label: gettext("Wall time"), width: 106, isNumeric: true, hint: gettext("Time from start to end"), format: duration, fill: fillWallTime },
   stages: { label: gettext("Stages"), width: 192, fill: fillStages },
   tags: { label: gettext("Tags"), width: 160, fill: fillTags },
