@@ -115,7 +115,7 @@ class FrameDiffers(TrackerError):
     def __init__(self, number: int, *, first: int, stored: Sequence[int]) -> None:
         super().__init__(
             f"Frame {number} is already stored with other content: two processes"
-            " write to one spool, or a spool was restored. Nothing was stored."
+            " write to one offline queue, or a queue was restored. Nothing was stored."
         )
         self.first = first
         self.stored = stored

@@ -40,7 +40,12 @@ class Waiting:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--spool", type=Path, help="the folder of the offline queues")
+    parser.add_argument(
+        "--spool",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder of the offline queues",
+    )
 
 
 def perform(chosen: argparse.Namespace) -> int:

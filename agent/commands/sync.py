@@ -83,7 +83,12 @@ class _Patience:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--spool", type=Path, help="the folder of the offline queues")
+    parser.add_argument(
+        "--spool",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder of the offline queues",
+    )
     parser.add_argument(
         "--follow", action="store_true", help="keep running until Ctrl-C"
     )

@@ -287,7 +287,7 @@ class Session:
         given_up = f"; {lost:,} points in it cannot be read" if lost else ""
         self._notices.warn(
             f"moved {before}",
-            f"writing to the spool {before} failed ({reason}){given_up}; new"
+            f"writing to the offline queue {before} failed ({reason}){given_up}; new"
             f" data is stored in {root}; if it is not delivered in time, run "
             f"`{command_line(f'sync --spool {root}')}`",
         )

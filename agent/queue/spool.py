@@ -278,7 +278,7 @@ class Spool:
         waiting = stored_bytes(self.folder)
         most = LARGEST_SPOOL_BYTES if self._most_bytes is None else self._most_bytes
         if waiting >= most:
-            raise SpoolFull(errno.EDQUOT, "the spool has reached its maximum size")
+            raise SpoolFull(errno.EDQUOT, "it has reached its maximum size")
         if waiting < _ALWAYS_BYTES:
             return
         space = os.statvfs(self.folder)
@@ -398,7 +398,7 @@ def _can_be_read(folder: Path) -> bool:
 def _lock(folder: Path) -> locks.Lock:
     lock = locks.acquire(folder, create=True)
     if lock is None:
-        raise OSError(errno.ENOLCK, "the spool folder cannot be locked")
+        raise OSError(errno.ENOLCK, "the queue folder cannot be locked")
     return lock
 
 

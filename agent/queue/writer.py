@@ -291,7 +291,7 @@ class Writer:
                     continue
                 self._notices.warn(
                     f"spool {error.errno}",
-                    f"the spool {self._spool.folder} cannot be written ({error}); "
+                    f"the offline queue {self._spool.folder} cannot be written ({error}); "
                     "points are kept in memory, and dropped when that is full",
                 )
                 return False

@@ -151,7 +151,7 @@ class Delivery:
         if self.spool.replaced:
             self._notices.warn(
                 "damaged",
-                f"frames of the spool {self.spool.folder} are damaged and lost",
+                f"a part of the offline queue {self.spool.folder} is damaged and lost",
             )
         if self.spool.obstacle:
             warn_of_obstacle(self._notices, self.spool, self.spool.obstacle)
@@ -267,7 +267,7 @@ class Delivery:
         kept = self.spool.set_aside(frame)
         self._notices.warn(
             "set aside",
-            f"the server cannot read a frame ({response.text}); it is kept in {kept}",
+            f"the server cannot read a batch ({response.text}); it is kept in {kept}",
         )
         lost = messages.count_points(frame.payload)
         payload = messages.payload([messages.drop(lost)] if lost else [])
@@ -303,9 +303,9 @@ class Delivery:
         self.forget_refusals()
         self._notices.warn(
             f"renewed {self.spool.id}",
-            f"the server has different data for the spool {known}: this machine was "
+            f"the server has different data for the offline queue {known}: this machine was "
             "probably restored from a backup or copied; missing and new data "
-            f"continues in the spool {self.spool.sent_as} of the same run",
+            f"continues in the queue {self.spool.sent_as} of the same run",
         )
         return Outcome(wait_seconds=self._longer_wait())
 
@@ -342,6 +342,6 @@ def warn_of_obstacle(notices: Notices, spool: SpoolReader, why: str) -> None:
     """Warn once that a spool, or a part of it, cannot be read now."""
     notices.warn(
         f"obstacle {spool.id}",
-        f"the spool {spool.folder} cannot be read now ({why}); its unsent data"
+        f"the offline queue {spool.folder} cannot be read now ({why}); its unsent data"
         " is retried",
     )

@@ -19,7 +19,7 @@ class Meaning(Enum):
     STORED = "drop the frames up to a number"
     MALFORMED = "send the frames one by one and set aside the one that fails"
     OUT_OF_ORDER = "continue from a number"
-    DIFFERS = "continue in a new spool, from a number"
+    DIFFERS = "continue in a new queue, from a number"
     TOO_LARGE = "send fewer frames at a time"
     NOT_LET_THROUGH = "send fewer frames at a time, and keep one that fails alone"
     TOO_SLOW = "send less at a time, later"

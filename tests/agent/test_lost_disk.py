@@ -97,7 +97,7 @@ def test_nothing_is_lost_while_the_server_is_there(
     assert list(tracker.stored.values()) == [b"its weights"]
     # The tracker has one process, with consecutive records.
     assert len(tracker.frames) == 1
-    assert caplog.text.count("writing to the spool") == 1
+    assert caplog.text.count("writing to the offline queue") == 1
     assert not [*other.glob("*/*")]
 
 
@@ -126,7 +126,7 @@ def logged_over_a_failing_disk(disk, port, caplog):
 
     disk.is_broken = True
     log(run, range(20, 40))
-    wait_until(lambda: "writing to the spool" in caplog.text)
+    wait_until(lambda: "writing to the offline queue" in caplog.text)
     tracker = TrackerDouble(port)
     try:
         run.finish(timeout=30)

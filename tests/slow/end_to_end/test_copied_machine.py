@@ -82,7 +82,7 @@ def test_everything_a_script_logs_arrives_once_and_one_line_says_why(up, frames_
 
     assert training.returncode == 0
     assert reader.steps() == list(range(POINTS))
-    assert said.count("the server has different data for the spool") == 1
+    assert said.count("the server has different data for the offline queue") == 1
     assert "Traceback" not in said
     assert "not completely delivered" not in said
     assert up.count("tracker_spool") == 2
