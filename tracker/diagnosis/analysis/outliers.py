@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from tracker.diagnosis.analysis.steady import warm_up_steps
 from tracker.diagnosis.signals import Array, Tracked
 
-# With a larger share of slow steps, there are two kinds of steps and no outliers.
-MAX_SHARE = 0.10
 DEVIATIONS = 5.0  # of the median deviation from the median
 MIN_FACTOR = 1.3  # of the median
 
@@ -106,14 +104,17 @@ def with_period(outliers: Outliers, steps: int) -> tuple[Outliers, int | None]:
     return (outliers if period is None else large), period
 
 
-def slow_rows(seconds: Array) -> NDArray[np.int64]:
-    """Return the rows of the slow steps after warm-up, as a chart marks them."""
+def slow_rows(seconds: Array, *, max_share: float) -> NDArray[np.int64]:
+    """Return the rows of the slow steps after warm-up, as a chart marks them.
+
+    With a larger share of slow steps, there are two kinds of steps and no outliers.
+    """
     dropped, _ = warm_up_steps(seconds)
     steps = len(seconds) - dropped
     outliers = find_outliers(seconds[dropped:])
-    if outliers is not None and len(outliers.rows) > MAX_SHARE * steps:
+    if outliers is not None and len(outliers.rows) > max_share * steps:
         outliers = largest_of(outliers)
-    if outliers is None or len(outliers.rows) > MAX_SHARE * steps:
+    if outliers is None or len(outliers.rows) > max_share * steps:
         return np.empty(0, np.int64)
     outliers, _ = with_period(outliers, steps)
     return outliers.rows + dropped

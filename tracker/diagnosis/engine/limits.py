@@ -41,6 +41,11 @@ def rules_under(settings: Mapping[str, RuleSettings]) -> tuple[Rule, ...]:
     return tuple(_under(rule, wanted) for rule, wanted in chosen if not wanted.is_off)
 
 
+def limits_under(settings: Mapping[str, RuleSettings], rule: str) -> dict[str, float]:
+    """Return a rule's limits by their names, with those that a project has changed."""
+    return _under(BY_NAME[rule], settings.get(rule, RuleSettings())).limits
+
+
 def checked_limit(rule: Rule, name: str, value: float) -> float:
     """Return the value in the type of the rule's default, or raise InvalidLimit."""
     usual = rule.limits.get(name)

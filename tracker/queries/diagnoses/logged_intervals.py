@@ -8,15 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracker.diagnosis.analysis.outliers import slow_rows
+from tracker.diagnosis.engine.limits import limits_under
 from tracker.diagnosis.engine.measurements import MICROSECONDS
 from tracker.models import Run, Stage
 from tracker.queries.diagnoses.logged_steps import read_logged_steps
+from tracker.queries.diagnoses.rule_settings import settings_of
 from tracker.queries.hardware.hardware import BUCKETS
 from tracker.queries.series.series import Line
 from tracker.series.points import Floats, Integers
 
 MILLISECONDS = 1_000
 PER_MILLISECOND = MICROSECONDS // MILLISECONDS
+# The rule that judges single slow intervals.
+RULE = "steps-are-slow-now-and-then"
 # Points that are drawn per bucket.
 EXTREMES = 2
 
@@ -40,7 +44,9 @@ def read_logged_intervals(
         return None
     times, seconds = found.times, found.columns["step_seconds"]
     is_slow = np.zeros(len(seconds), np.bool_)
-    is_slow[slow_rows(seconds)] = True
+    limits = limits_under(settings_of(run.project), RULE)
+    rows = slow_rows(seconds, max_share=limits["max outliers share"])
+    is_slow[rows] = True
     ends = times / PER_MILLISECOND
     is_shown = np.ones(len(ends), np.bool_)
     if low is not None:

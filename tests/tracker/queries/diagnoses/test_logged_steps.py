@@ -7,6 +7,7 @@ import pytest
 
 from tests.builders import START, make_run, write_series
 from tracker.actions.diagnoses.diagnoses import diagnose_run
+from tracker.actions.diagnoses.rule_settings import set_rule
 from tracker.models import Diagnosis, Finding
 from tracker.queries.diagnoses import logged_steps
 from tracker.queries.diagnoses.logged_intervals import read_logged_intervals
@@ -152,6 +153,24 @@ def test_a_chart_of_many_intervals_keeps_the_slow_ones_and_their_time(project):
     assert len(found.every.x) <= 600
     assert (found.every.mean > 2).sum() == len(found.slow.x) == 24
     assert set(found.slow.x) <= set(found.every.x)
+
+
+def test_a_chart_marks_slow_intervals_by_the_projects_limits(project):
+    run = make_run(project, "often", "finished")
+    seconds = intervals(1_000)
+    seconds[8::8] += 2.0
+    write_loss(run, seconds)
+
+    usual = read_logged_intervals(run, "train")
+    name = "steps-are-slow-now-and-then"
+    set_rule(project, name, is_off=False, limits={"max outliers share": 0.2})
+    run.project.refresh_from_db()
+    changed = read_logged_intervals(run, "train")
+
+    assert usual is not None
+    assert changed is not None
+    assert len(usual.slow.x) == 0
+    assert len(changed.slow.x) > 100
 
 
 def test_a_run_that_logs_too_little_has_no_intervals(project):
