@@ -160,8 +160,8 @@ def test_two_copies_of_a_machine_log_on_and_both_are_stored(machine, copy, caplo
     (said,) = [
         record.getMessage() for record in caplog.records if record.name == "seamark"
     ]
-    assert f"spool {first.id}:" in said
-    assert f"spool {second.id} of the same run" in said
+    assert f"offline queue {first.id}:" in said
+    assert f"queue {second.id} of the same run" in said
 
 
 @pytest.mark.parametrize("frames", [1, REMEMBERED_FRAMES, 3 * REMEMBERED_FRAMES])
