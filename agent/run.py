@@ -141,7 +141,8 @@ class Run:
         Args:
             data: Values by path, of the types that `append` accepts; nested dictionaries
                 are joined by slashes.
-            step: The step of all values; by default each series' last step plus one.
+            step: The step of all values; by default the last step that
+                `log` has used, or the next one if one of these series has it already.
             time: The time of all values; by default now.
         """
         self._recorder.log(data, step, time)

@@ -60,10 +60,6 @@ class Layout:
         self.coming_steps: Iterator[float] | None = None
 
 
-class StepsDiffer(Exception):
-    """The series of a layout are not at the same step."""
-
-
 class Layouts:
     """All layouts of a process, by the keys that were logged."""
 
@@ -80,6 +76,8 @@ class Layouts:
         self._first_of_path: dict[str, Layout] = {}
         # The last step of each path of the layouts that share paths.
         self._shared_steps: dict[str, float] = {}
+        # The largest step of the calls that log several series together.
+        self.common_step = UNUSED
         self._wide = 0
         self._is_used = False
         self._numbers = count(1)
@@ -122,20 +120,20 @@ class Layouts:
         steps = [x.last_step for x in own if not x.paths[0].startswith(MEASURED)]
         return max(steps, default=-1.0)
 
-    def next_step(self, layout: Layout) -> float:
-        """Return the next step of a layout's series; StepsDiffer if it is ambiguous."""
+    def next_step(self, layout: Layout, least: float = UNUSED) -> float:
+        """Return the step after the last of a layout's series, or `least`."""
         if layout.is_shared:
-            steps = {self._shared_steps[path] for path in layout.paths}
-            if len(steps) > 1:
-                raise StepsDiffer
-            return steps.pop() + 1.0
-        coming = layout.coming_steps
-        if coming is None:
-            with self._adding:
-                coming = layout.coming_steps
-                if coming is None:
-                    coming = layout.coming_steps = count(self._last(layout) + 1.0)
-        return next(coming)
+            after = max(map(self._shared_steps.__getitem__, layout.paths)) + 1.0
+            return max(after, least)
+        step = next(layout.coming_steps or self._count_from(layout, least))
+        return step if step >= least else next(self._count_from(layout, least))
+
+    def next_step_of(self, path: str) -> float:
+        """Return the step after the last of a series."""
+        if path in self._shared_steps:
+            return self._shared_steps[path] + 1.0
+        layout = self._first_of_path.get(path)
+        return (self._before(path) if layout is None else self._last(layout)) + 1.0
 
     def share_step(self, layout: Layout, step: float) -> None:
         """Store the last step of series that are in several layouts."""
@@ -175,6 +173,16 @@ class Layouts:
         # Last: a layout counts as added only with this entry.
         self._by_paths[paths] = layout
         return layout
+
+    def _count_from(self, layout: Layout, least: float) -> Iterator[float]:
+        """Return a layout's automatic steps, which begin at `least` or later."""
+        with self._adding:
+            coming = layout.coming_steps
+            last = self._last(layout)
+            if coming is None or last + 1.0 < least:
+                layout.last_step = max(last, least - 1.0)
+                coming = layout.coming_steps = count(layout.last_step + 1.0)
+            return coming
 
     def _last(self, layout: Layout) -> float:
         """Return the last step, or the one before the first automatic step."""

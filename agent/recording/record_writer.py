@@ -38,6 +38,7 @@ class RecordWriter:
         self._jobs = jobs
         self._notices = notices
         self._records = Records(notices, first_step=first_step)
+        self.next_step_of = self._records.next_step_of
 
     def append(self, path: str, value: object, step: float | None, moment: int) -> bool:
         """Log a non-numeric value; return False if the value is not one.

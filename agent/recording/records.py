@@ -46,6 +46,7 @@ class Records:
         self._notices = notices
         self._first_step = first_step
         self._coming: dict[str, Iterator[float]] = {}
+        self._last_steps: dict[str, float] = {}
 
     def made(
         self, path: str, value: Recorded, step: float | None, moment: int
@@ -63,9 +64,16 @@ class Records:
     def used_step(self, path: str, step: float | None) -> float:
         """Return the step of a new record, by default the next one."""
         if step is None:
-            return self._next_step(path)
-        self._coming[path] = count(step + 1.0)
+            step = self._next_step(path)
+        else:
+            self._coming[path] = count(step + 1.0)
+        self._last_steps[path] = step
         return step
+
+    def next_step_of(self, path: str) -> float:
+        """Return the step after the last of a series."""
+        last = self._last_steps.get(path)
+        return self._first_step if last is None else last + 1.0
 
     def _next_step(self, path: str) -> float:
         coming = self._coming.get(path)

@@ -5,14 +5,14 @@ Waits at most as long as another thread takes to write a row.
 
 from __future__ import annotations
 
-import contextlib
 import struct
 import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from seamark.queue.buffer import Buffer
-from seamark.queue.layouts import Layout, Layouts, StepsDiffer
+from seamark.queue.layouts import UNUSED, Layout, Layouts
 from seamark.recording.rewinds import Rewinds
 from seamark.recording.values import LARGEST_STEP, to_step
 
@@ -69,11 +69,11 @@ class RowWriter:
     def put(
         self, layout: Layout, step: float | None, moment: int, values: Collection[Any]
     ) -> None:
-        """Log a row, or raise and log nothing."""
+        """Log a row, by default one step after the last; or raise and log nothing."""
         if not self.is_awake:
             raise Asleep
         if step is None:
-            self._put_next(layout, moment, values)
+            self._put_next(layout, moment, values, self.layouts.next_step(layout))
             return
         # Also False for NaN.
         if type(step) not in PLAIN or not -LARGEST_STEP <= step <= LARGEST_STEP:
@@ -84,10 +84,33 @@ class RowWriter:
         if layout.is_shared:
             self.layouts.share_step(layout, step)
 
+    # Any: as above.
+    def put_together(
+        self, layout: Layout, step: float | None, moment: int, values: Collection[Any]
+    ) -> None:
+        """Log a row, by default at the common step; or raise and log nothing."""
+        layouts = self.layouts
+        if step is None and self.is_awake:
+            step = layouts.next_step(layout, layouts.common_step)
+            self._put_next(layout, moment, values, step)
+        else:
+            self.put(layout, step, moment, values)
+            step = layout.last_step
+        if step > layouts.common_step:  # noqa: PLR1730 - faster than max
+            layouts.common_step = step
+
     def put_points(
-        self, points: Mapping[str, float], step: float | None, moment: int
+        self,
+        points: Mapping[str, float],
+        step: float | None,
+        moment: int,
+        *,
+        least: float = UNUSED,
     ) -> Layout | None:
-        """Log points in one row, or else one by one; return their common layout."""
+        """Log points in one row, or else one by one; return their common layout.
+
+        Without a step, their step is the one after the last, or `least`.
+        """
         if not self.is_awake and not self._wake():
             return None
         # The first points of each series pass through here.
@@ -95,29 +118,38 @@ class RowWriter:
             self._rewinds.note(points, step)
         layout = self.layouts.of(tuple(points))
         if layout is not None:
-            with contextlib.suppress(StepsDiffer):
-                self._put_anyhow(layout, step, moment, points.values())
-                return layout
+            self._put_anyhow(layout, step, moment, points.values(), least)
+            return layout
         for path, value in points.items():
             alone = self.layouts.of((path,))
             assert alone is not None
-            self._put_anyhow(alone, step, moment, (value,))
-        return layout
+            self._put_anyhow(alone, step, moment, (value,), least)
+        return None
 
     def _put_anyhow(
-        self, layout: Layout, step: float | None, moment: int, values: Collection[float]
+        self,
+        layout: Layout,
+        step: float | None,
+        moment: int,
+        values: Collection[float],
+        least: float,
     ) -> None:
-        try:
-            self.put(layout, step, moment, values)
-        except Asleep:
-            # Another thread is starting the writer.
-            if step is None:
-                step = self.layouts.next_step(layout)
-            self._write_beside(layout, moment, step, values)
+        if step is None:
+            step = self.layouts.next_step(layout, least)
+            if self.is_awake:
+                self._put_next(layout, moment, values, step)
+                return
+        else:
+            with suppress(Asleep):
+                self.put(layout, step, moment, values)
+                return
+        # Another thread is starting the writer.
+        self._write_beside(layout, moment, step, values)
 
-    def _put_next(self, layout: Layout, moment: int, values: Collection[float]) -> None:
-        """Log a row with the step after the last one."""
-        step = self.layouts.next_step(layout)
+    def _put_next(
+        self, layout: Layout, moment: int, values: Collection[float], step: float
+    ) -> None:
+        """Log a row at an automatic step."""
         # Set before the row is written: an exception in a signal handler may skip a
         # step but never duplicate it. Another thread may be ahead.
         layout.last_step = max(step, layout.last_step)

@@ -6,7 +6,8 @@ Runs in the training thread and never blocks.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from seamark.errors import AgentError, Rejected, UnsupportedValue
 from seamark.path import clean_path
 from seamark.queue.buffer import Buffer
-from seamark.queue.layouts import Layout, StepsDiffer
+from seamark.queue.layouts import Layout
 from seamark.recording.duck_types import is_time
 from seamark.recording.file_jobs import FileJobs
 from seamark.recording.nested import flatten
@@ -37,7 +38,6 @@ Point = tuple[float, float | None, int]
 # raise any, and these must propagate.
 _UNUSUAL = (
     AgentError,
-    StepsDiffer,
     Asleep,
     KeyError,
     TypeError,
@@ -129,6 +129,7 @@ class SeriesRecorder:
         )
         # Bound once, because a training loop calls it at every step.
         self._put = self._rows.put
+        self._put_together = self._rows.put_together
         self.layouts = self._rows.layouts
         self._records = RecordWriter(
             self.buffer, self._kinds, self._jobs, self.notices, first_step=first_step
@@ -203,17 +204,7 @@ class SeriesRecorder:
         if not PLAIN.issuperset(map(type, values)):
             # Another thread may be changing the dictionary.
             values = [to_number(value) for value in [*values]]
-        moment = _moment(time)
-        try:
-            self._put(layout, step, moment, values)
-        except StepsDiffer:
-            # Another thread may be changing the dictionary, or may have changed it.
-            values = [*values]
-            is_known = len(values) == len(layout.paths)
-            if not is_known or not PLAIN.issuperset(map(type, values)):
-                raise
-            for path, value in zip(layout.paths, values, strict=True):
-                self._rows.put_points({path: value}, None, moment)
+        self._put_together(layout, step, _moment(time), values)
 
     def extend(self, path: str, points: Sequence[Point]) -> None:
         """Log points of one series of numbers."""
@@ -325,29 +316,42 @@ class SeriesRecorder:
         except AgentError as error:
             self.refuse(error)
             return
+        next_step = self._next_common_step(path for path, _ in leaves)
+        used_step = next_step if step is None else step
         points: dict[str, float] = {}
         for path, value in leaves:
             try:
                 cleaned = self.own_path(path)
-                number = self._number_of(cleaned, value, step, moment)
+                number = self._number_of(cleaned, value, used_step, moment)
             except AgentError as error:
                 self.refuse(error, path)
                 continue
             if number is None:
                 continue
-            if cleaned in points:
-                # Two names of the data have the same path, and a row has each path
-                # once.
-                self._rows.put_points(points, step, moment)
-                points.clear()
+            # If two names of the data have the same path, the last one counts.
             points[cleaned] = number
+        self.layouts.common_step = max(self.layouts.common_step, used_step)
         if not points:
             return
-        layout = self._rows.put_points(points, step, moment)
+        layout = self._rows.put_points(points, step, moment, least=next_step)
         is_whole = len(points) == len(leaves)
         keys = tuple(path for path, _ in leaves)
         if layout and is_whole and _are_keys(keys, data):
             self.layouts.remember(keys, layout)
+
+    def _next_common_step(self, paths: Iterable[str]) -> float:
+        """Return the step of a call that logs these series together."""
+        step = self.layouts.common_step
+        for path in paths:
+            # Invalid paths are reported when they are logged.
+            with suppress(AgentError):
+                cleaned = self.own_path(path)
+                step = max(
+                    step,
+                    self.layouts.next_step_of(cleaned),
+                    self._records.next_step_of(cleaned),
+                )
+        return step
 
     def _number_of(
         self, path: str, value: object, step: float | None, moment: int

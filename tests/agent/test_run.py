@@ -8,6 +8,7 @@ import io
 import itertools
 import math
 import pickle
+import struct
 import threading
 import time
 from collections import UserDict
@@ -20,9 +21,16 @@ import numpy as np
 import pytest
 
 import agent
-from seamark.queue.layouts import Layouts, StepsDiffer
+from seamark.queue.layouts import Layouts
 from seamark.queue.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
+
+
+def points(tracker, *paths):
+    return {
+        path: sorted(zip(tracker.steps(path), tracker.values(path), strict=True))
+        for path in paths
+    }
 
 
 class Breaks:
@@ -324,44 +332,6 @@ def test_what_are_no_tags_is_told_and_nothing_is_raised(tracker, caplog, tags):
     assert [m["add"] for m in tracker.of_kind("tags")] == [["usable"]]
 
 
-def test_a_dictionary_may_grow_while_series_at_several_steps_are_logged(
-    tracker, monkeypatch
-):
-    with init() as run:
-        run["a"].append(0.0, step=5)
-        shared = {"a": 1.0, "b": 1.0}
-        run.log(shared)
-        put = run._recorder._rows.put_points
-
-        def as_another_thread_adds(*arguments):
-            shared["c"] = 3.0
-            return put(*arguments)
-
-        monkeypatch.setattr(run._recorder._rows, "put_points", as_another_thread_adds)
-        run.log(shared)
-
-    assert tracker.steps("a") == [5, 6, 7]
-    assert tracker.steps("b") == [0, 1]
-    assert tracker.values("c") == []
-
-
-def test_a_dictionary_that_has_just_grown_is_logged_as_it_is(tracker, monkeypatch):
-    with init() as run:
-        run["a"].append(0.0, step=5)
-        shared = {"a": 1.0, "b": 1.0}
-        run.log(shared)
-
-        def as_another_thread_adds(*_):
-            shared["c"] = 3.0
-            raise StepsDiffer
-
-        monkeypatch.setattr(run._recorder, "_put", as_another_thread_adds)
-        run.log(shared)
-
-    assert tracker.steps("a") == [5, 6, 7]
-    assert tracker.values("c") == [3.0]
-
-
 def test_an_exception_makes_the_run_fail_with_its_traceback(tracker):
     with pytest.raises(ValueError, match="loss"), init():
         raise ValueError("loss is NaN")
@@ -587,7 +557,7 @@ def test_ctrl_c_while_a_value_is_waited_for_reaches_the_script(tracker):
                 log()
         run["a"].append(2.0)
 
-    assert tracker.values("a") == [1.0, 1.0, 2.0]
+    assert points(tracker, "a") == {"a": [(0, 1), (1, 1), (2, 2)]}
 
 
 def test_a_run_can_end_while_another_thread_waits_for_a_value(tracker):
@@ -637,23 +607,51 @@ def test_what_is_no_number_is_refused_also_where_there_was_one(tracker, value):
     assert tracker.steps("a") == tracker.steps("c") == [0, 1]
 
 
-def test_series_that_are_logged_alone_and_together_count_as_one(tracker):
+def test_calls_of_log_share_their_steps(tracker):
+    with init() as run:
+        for epoch in range(2):
+            for batch in range(3):
+                run.log({"loss": batch})
+                run.log({"rate": batch, "norm": 1.0})
+            run.log({"val": epoch, "sample": "text"})
+            run.log({"best": epoch}, step=None)
+
+    found = points(tracker, "loss", "rate", "val", "best")
+    assert found == {
+        "loss": [(0, 0), (1, 1), (2, 2), (3, 0), (4, 1), (5, 2)],
+        "rate": [(0, 0), (1, 1), (2, 2), (3, 0), (4, 1), (5, 2)],
+        "val": [(2, 0), (5, 1)],
+        "best": [(2, 0), (5, 1)],
+    }
+    (text,) = tracker.of_kind("records")
+    assert struct.unpack("<2d", text["steps"]) == (2, 5)
+
+
+def test_series_that_are_logged_alone_and_together_have_a_step_once(tracker):
     with init() as run:
         run.log({"a": 0, "b": 0})
         run["a"].append(1)
         run.log({"a": 2, "b": 1})
         run.log({"b": 2, "c": 0}, step=10)
         run.log({"a": 3, "b": 3})
+        run["b"].append(4)
         run.log({"c": 1, "a": 4})
 
-    found = {
-        path: sorted(zip(tracker.steps(path), tracker.values(path), strict=True))
-        for path in "abc"
+    assert points(tracker, "a", "b", "c") == {
+        "a": [(0, 0), (1, 1), (2, 2), (11, 3), (12, 4)],
+        "b": [(0, 0), (2, 1), (10, 2), (11, 3), (12, 4)],
+        "c": [(10, 0), (12, 1)],
     }
-    assert found == {
-        "a": [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)],
-        "b": [(0, 0), (1, 1), (10, 2), (11, 3)],
-        "c": [(10, 0), (11, 1)],
+
+
+def test_of_two_names_of_a_path_the_last_counts(tracker):
+    with init() as run:
+        for value in (1.0, 2.0):
+            run.log({"a": 0.0, "/a": value, "b": 0.0})
+
+    assert points(tracker, "a", "b") == {
+        "a": [(0, 1), (1, 2)],
+        "b": [(0, 0), (1, 0)],
     }
 
 

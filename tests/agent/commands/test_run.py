@@ -93,7 +93,7 @@ def test_a_script_with_the_agent_in_it_joins_the_run_and_measures_itself(
     assert tracker.values("a") == [1.0]
     assert tracker.values("monitoring/train/torch/compiled_graphs")[0] == 3.0
     assert measured(tracker, "train") == {"agent", "job", "torch"}
-    assert {"host", "cores", "job"} <= measured(tracker, "main")
+    assert {"host", "job"} <= measured(tracker, "main")
 
 
 def test_of_one_stage_only_one_says_what_both_could(tracker, perform):
@@ -133,7 +133,7 @@ def test_a_script_on_another_machine_or_of_another_run_measures_everything(
         arguments = "stage='there'" if before else "'apart', stage='apart'"
         code = before + COMPILING % arguments
         perform("run", "--run", "r", "--", sys.executable, "-c", code)
-        assert {"host", "cores", "job", "torch"} <= measured(tracker, stage)
+        assert {"host", "job", "torch"} <= measured(tracker, stage)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -14,7 +14,6 @@ import pytest
 
 import seamark
 from seamark.queue.buffer import Buffer
-from seamark.queue.layouts import StepsDiffer
 from seamark.queue.rows import read_row
 from seamark.recording.row_writer import RowWriter
 
@@ -70,11 +69,8 @@ class Case:
         """Log like a user's call: through the fast path, if known."""
         layout = self._writer.layouts.by_key.get(paths)
         if layout is not None:
-            try:
-                self._writer.put(layout, None, 0, [1.0] * len(paths))
-            except StepsDiffer:
-                layout = None
-        if layout is None:
+            self._writer.put_together(layout, None, 0, [1.0] * len(paths))
+        else:
             found = self._writer.put_points(dict.fromkeys(paths, 1.0), None, 0)
             if found is not None:
                 self._writer.layouts.remember(paths, found)
