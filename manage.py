@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Runs Seamark's commands, and first makes the environment they need.
+"""Runs Seamark's commands, and first creates the environment they need.
 
-The syntax stays that of Python 3.6, so that an old Python lives to say that it is too
-old. Everything else is in tracker/embedded/environment.py and the commands.
+The syntax is that of Python 3.6, so that an old Python can report that it is too old. Everything else is in tracker/embedded/environment.py and the commands.
 """
 
 import os
@@ -13,32 +12,32 @@ OLDEST_PYTHON = (3, 11)
 COMMANDS = [
     ("demo", "Run the example pipeline and show it in a server on this machine."),
     ("up", "Start the server on this machine."),
-    ("link", "Print a one-time link that signs the owner in."),
+    ("link", "Print a one-time sign-in link."),
     ("user", "List, create, deactivate and reactivate accounts."),
-    ("invite", "Print an invitation link, and mail it if there is an address."),
-    ("member", "List the members of a workspace, change roles, let members leave."),
+    ("invite", "Print an invitation link; with an address, also email it."),
+    ("member", "List the members of a workspace, change roles, and remove members."),
     ("key", "List, create and revoke API keys."),
     ("service-account", "List, create and delete service accounts."),
     ("workspace", "List, create and rename workspaces; require a second factor."),
     ("project", "List, create, archive and delete projects; move runs between them."),
-    ("doctor", "Look for damage and dangerous settings, and say what to do."),
-    ("shrink", "Give back the space of what was deleted, on older SQLite files."),
-    ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
+    ("doctor", "Check for damaged data and unsafe settings."),
+    ("shrink", "Shrink the SQLite file by reclaiming the space of deleted data."),
+    ("test", "Check the code and run the tests, on SQLite and on PostgreSQL."),
     ("lock", "Pin every package that requirements*.in need, with hashes."),
-    ("docs", "Build the documentation as a site, which the server shows at /help/."),
-    ("texts", "Gather the texts of the pages, and compile their translations."),
+    ("docs", "Build the documentation that the server shows at /help/."),
+    ("texts", "Update the translation files of the pages and compile them."),
     (
         "screenshots",
-        "Take the documentation's pictures of the demo, or of `--all` or `--main` pages.",
+        "Take the documentation's screenshots of the demo, or of `--all` or `--main` pages.",
     ),
-    ("migrate", "Bring the database up to date."),
+    ("migrate", "Apply database migrations."),
     (
         "prepare",
-        "Make the database, its owner and the agents' API key; `up` does it too.",
+        "Create the database, its owner and the SDK's API key; `up` does this too.",
     ),
-    ("serve", "Run the web server alone, as a part of a team's installation."),
-    ("worker", "Run the background worker alone, likewise."),
-    ("scheduler", "Run the scheduler alone, likewise; there must be only one."),
+    ("serve", "Run only the web server, for team installations."),
+    ("worker", "Run only the background worker, for team installations."),
+    ("scheduler", "Run only the scheduler, for team installations; start only one."),
     ("help", "List the commands; `help <command>` explains one."),
 ]
 # Options that settings must know before Django loads them.
@@ -93,7 +92,7 @@ def print_help() -> None:
 
 
 def run(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
-    """Run the command, in the environment that now holds all it needs."""
+    """Run a command in the prepared environment."""
     if arguments[0] == "test":
         from tests.__main__ import main as run_tests
 
@@ -137,7 +136,7 @@ def run(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
 
 
 def settings_from(arguments: list) -> dict:  # type: ignore[type-arg] # as above
-    """Return the environment variables that stand for options like `--port 80`."""
+    """Return options such as `--port 80` as environment variables."""
     found = {}
     for position, argument in enumerate(arguments):
         name, equals, value = argument.partition("=")

@@ -14,7 +14,7 @@ from tracker.embedded.first_start import prepare
 
 
 class Command(BaseCommand):
-    help = "Bring the database up to date, make the owner and the agents' API key."
+    help = "Migrate the database and create the owner and the SDK's API key."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -45,15 +45,15 @@ msgstr ""
 
 class Command(BaseCommand):
     help = (
-        "Gather the texts of the pages in web/locale/en, and bring all other languages "
-        "up to date with them, and compiled; a new one is made by its name."
+        "Update and compile the translation files of the pages in web/locale; create "
+        "those of new languages."
     )
     # It touches neither the database nor the pages.
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "languages", nargs="*", help="new ones, such as de or pt_BR"
+            "languages", nargs="*", help="new languages, such as de or pt_BR"
         )
         parser.add_argument("--folder", type=Path, default=FOLDER)
 
