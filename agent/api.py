@@ -43,7 +43,7 @@ def init(
     """Create or join the run of that name and start measuring the hardware.
 
     A running run is joined, also by other stages and ranks. A script that starts again
-    after its stage has ended begins another run, `name-2`, unless `resume` is set.
+    after its stage has ended creates another run, `name-2`, unless `resume` is set.
 
     Never waits for the network. Missing arguments are read from the environment
     variables in parentheses. The run ends with the script: as failed after an exception
@@ -73,15 +73,15 @@ def init(
             share its chart.
         resume: Whether this script continues the run from a checkpoint
             (SEAMARK_RESUMED), by default only when SLURM or torchrun restarted the job:
-            points logged again replace earlier ones from their step on. A token that
-            may only log can resume a finished run only if its user passed `resume=True`
+            points logged again replace earlier ones from their step on. An API key of
+            scope `log` can resume a finished run only if its user passed `resume=True`
             before the run finished.
-        quiet: Whether to omit the line with the run's address (SEAMARK_QUIET), by
+        quiet: Whether to omit the line with the run's URL (SEAMARK_QUIET), by
             default no.
         started_at: The start time of a run that is logged afterwards: a datetime or
             seconds since 1970. `run.finish(ended_at=...)` sets the end.
-        sync_tensorboard: Also log what this process writes for TensorBoard: True, or
-            the folder of its event files.
+        sync_tensorboard: Also log the data of this process's TensorBoard writers: True,
+            or the folder of its event files.
         parent: The run that this one is a part of, its name, or its id. Both belong to
             one project. A parent that does not exist yet is created.
         fork_from: The run of the same project whose series this new run continues, its
@@ -213,7 +213,7 @@ def open_run(name: str, *, project: str | None = None) -> StoredRun:
     """Return a stored run by name or id; the latest if several have the name.
 
     Args:
-        name: The run's name, or its id as in the address of its page.
+        name: The run's name, or its id as in the URL of its page.
         project: As for `runs`. May be omitted with an id, which takes precedence over
             SEAMARK_PROJECT; a project that does not contain the run is an error.
 

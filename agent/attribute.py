@@ -49,7 +49,7 @@ class Attribute:
         *,
         captions: Sequence[str] | str | None = None,
     ) -> None:
-        """Append one point, text, histogram, picture or list of pictures to the series.
+        """Append one point, text, histogram, image or list of images to the series.
 
         Args:
             value: Any single number: a float, a NumPy or PyTorch
@@ -57,11 +57,11 @@ class Attribute:
                 Or a text, truncated to 65,536 characters; an
                 `agent.Histogram`; or an `agent.Image`, a Matplotlib figure or a PIL
                 image, or a list of up to 100 of them or of arrays of pixels. A series
-                holds one of the four.
+                holds one of these four kinds.
             step: Orders the points; by default one more than the last step.
             time: When it was measured, as seconds since 1970 or a datetime (local time if
                 it has no time zone); by default now.
-            captions: Texts below the pictures, as many as there are.
+            captions: Texts below the images, one for each.
         """
         if captions is None:
             self._recorder.append(self.path, value, step, time)
@@ -100,7 +100,7 @@ class Attribute:
         media_type: str | None = None,
         wait: bool = False,
     ) -> bool:
-        """Store a file here.
+        """Store a file at this path.
 
         A file on disk is opened now and copied soon after by another thread. If it is
         modified in place before the copy, the modified content is stored; replacing or

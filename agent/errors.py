@@ -7,7 +7,7 @@
     ├── TypeConflict       a series used as a single value, or for another kind
     ├── TooManyAttributes  more paths than a run may have
     ├── RunFinished        writing after finish()
-    ├── Rejected           data that the server refused to store
+    ├── Rejected           data that the server rejected
     ├── RunClosed          writing to a run that is finished on the server
     ├── NotStored          a file that was waited for but not copied
     ├── CannotRead         a read request that failed
@@ -83,7 +83,7 @@ class TooManyAttributes(AgentError):
 
 
 class Rejected(AgentError):
-    """The server refused to store logged data; `code` is the server's.
+    """The server rejected logged data; `code` is the server's.
 
     Raised by the next call and by `finish()` of a strict run.
     """
@@ -131,7 +131,7 @@ class NotStored(AgentError):
 
 
 class CannotRead(AgentError):
-    """The server rejected a request or did not answer; `code` is its code or no_answer.
+    """The server rejected a request or did not respond; `code` is its code or no_answer.
 
     `retry_after` is the delay that a busy server requests, in seconds, or None.
     """

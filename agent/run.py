@@ -90,7 +90,7 @@ class Run:
 
     @property
     def url(self) -> str | None:
-        """The address of the run's page.
+        """The URL of the run's page.
 
         None if the run is offline or disabled, or no server is configured.
         """
@@ -100,7 +100,7 @@ class Run:
     def id(self) -> str | None:
         """The run's id on the server, as accepted by `agent.open_run`.
 
-        None offline and until the server has answered, after about a second.
+        None offline and until the first response of the server, after about a second.
         """
         if not self._id and self._session is not None:
             self._id = self._session.run_id
@@ -136,7 +136,7 @@ class Run:
         step: float | None = None,
         time: float | datetime | None = None,
     ) -> None:
-        """Append one point, text, histogram or picture to each of several series.
+        """Append one point, text, histogram or image to each of several series.
 
         Args:
             data: Values by path, of the types that `append` accepts; nested dictionaries
@@ -154,11 +154,11 @@ class Run:
     def child(self, name: str | None = None, **options: Any) -> Run:
         """Open a run that is a part of this one: a trial of a search, a fold.
 
-        Hardware and facts are left to this run, unless the options differ.
+        Hardware and facts are measured for this run only, unless the options differ.
 
         Args:
             name: The child's name; by default a readable name is generated.
-            options: As for `agent.init`; by default as this run was opened.
+            options: As for `agent.init`; by default those of this run.
         """
         from seamark.api import init  # noqa: PLC0415 - it imports this module
 
@@ -262,7 +262,7 @@ class Run:
                 seconds since 1970.
 
         Raises:
-            Rejected: The run is strict, and the server refused to store something.
+            Rejected: The run is strict, and the server rejected data.
         """
         if ended_at is not None and not self._is_finished:
             self._set_end(ended_at)

@@ -62,7 +62,7 @@ class StoredRun:
 
     @property
     def server(self) -> str:
-        """The address of the server that it was read from."""
+        """The URL of the server that it was read from."""
         return self._project.server.url
 
     @property
@@ -112,7 +112,7 @@ class StoredRun:
     def records(
         self, path: str, *, low: float | None = None, high: float | None = None
     ) -> StoredRecords:
-        """Return the texts, histograms or pictures of a series, in a range of steps."""
+        """Return the texts, histograms or images of a series, in a range of steps."""
 
         def read(query: Json) -> Page:
             place = f"/runs/{self.id}/records"

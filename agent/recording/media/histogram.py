@@ -31,8 +31,8 @@ class Histogram:
 
     Either `values` are counted in `bins` bins of equal width between the lowest and the
     highest value, or `edges` and `counts` are given, with one more edge than counts.
-    Values are any numbers: a list, an array, a tensor on any device. NaN and infinities
-    belong to no bin; their number is stored separately.
+    Values are a list, an array, or a tensor on any device. NaN and infinities belong to
+    no bin; their number is stored separately.
     """
 
     __slots__ = ("_bins", "_counts", "_edges", "_values")

@@ -57,12 +57,12 @@ class Media(File):
 
 
 class Image(Media):
-    """A picture to append to a series: `run["samples"].append(agent.Image(x), step=3)`.
+    """An image to append to a series: `run["samples"].append(agent.Image(x), step=3)`.
 
     Args:
         content: A path, an array of pixels, a PIL image, a Matplotlib figure, or encoded
             bytes with a name such as `x.jpg`.
-        caption: A text below the picture, up to 1,000 characters.
+        caption: A text below the image, up to 1,000 characters.
         boxes: Up to 200 rectangles in pixels, each `(left, top, right, bottom)` or
             `(left, top, right, bottom, label)`.
         mask: An integer array of shape (height, width): 0 is transparent, every other

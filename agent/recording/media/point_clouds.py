@@ -25,13 +25,13 @@ _BRIGHTEST = 255
 
 
 class PointCloud(Media):
-    """Points in space to append to a series: `run["scan"].append(agent.PointCloud(x))`.
+    """A point cloud to append to a series: `run["scan"].append(agent.PointCloud(x))`.
 
     Args:
         points: An array or a tensor of shape (points, 3) with x, y and z; (points, 4)
             with a value that selects the color; or (points, 6) with red, green and
-            blue, integers from 0 to 255 or floats from 0 to 1. Of more than 100,000
-            points, evenly chosen ones are stored.
+            blue, integers from 0 to 255 or floats from 0 to 1. Larger clouds are
+            sampled evenly to 100,000 points.
         caption: A text below the points.
     """
 

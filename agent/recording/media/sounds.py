@@ -22,7 +22,7 @@ _ENCODED = (str, PathLike, bytes, bytearray, memoryview)
 
 
 class Audio(Media):
-    """A sound to append to a series: `run["speech"].append(agent.Audio(x, 16_000))`.
+    """Audio to append to a series: `run["speech"].append(agent.Audio(x, 16_000))`.
 
     Args:
         content: The path of a file, or samples: floats from -1 to 1, or 16-bit integers,
