@@ -33,6 +33,8 @@ RUN ln -s agent seamark
 COPY tracker tracker
 COPY web web
 COPY migrations migrations
+# With agent/, the SDK that the server offers at /sdk/.
+COPY pyproject.toml LICENSE ./
 COPY --from=help /seamark/build/help build/help
 
 USER seamark

@@ -61,11 +61,9 @@ def first_run(project: str) -> str:
     return FIRST_RUN.format(project=json.dumps(project))
 
 
-def start_elsewhere(url: str, token: str) -> str:
+def start_elsewhere(install: str, url: str, token: str) -> str:
     """Return the shell commands that another machine needs before logging."""
-    return (
-        f"pip install .  # in a checkout of Seamark\n{environment(url, token or TOKEN)}"
-    )
+    return f"{install}\n{environment(url, token or TOKEN)}"
 
 
 def two_runs(project: str) -> str:

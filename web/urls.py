@@ -20,11 +20,13 @@ from web.pages.reports import urls as reports
 from web.pages.run import urls as run
 from web.pages.run_files import urls as run_files
 from web.pages.runs import urls as runs
+from web.pages.sdk import urls as sdk
 from web.pages.sharing import urls as sharing
 
 urlpatterns: list[URLPattern] = [
     *home.urlpatterns,
     *help_urls.urlpatterns,
+    *sdk.urlpatterns,
     *account_urls.urlpatterns,
     *people.urlpatterns,
     *projects.urlpatterns,

@@ -13,7 +13,7 @@ from seamark.commands.parsing import GENERAL, JSON, Command, parser_of
 _HEAD = """\
 # Commands
 
-`seamark` comes with the agent: `pip install .` in a checkout, into the environment that training uses.
+`seamark` comes with the SDK: `pip install https://seamark.example.org/sdk/seamark-0.1.0.tar.gz`, with your server's URL, into the environment that training uses.
 From a checkout, without installing anything, the same is `python -m seamark`.
 Without a command it lists the commands and shows the configured server and undelivered data.
 

@@ -107,6 +107,8 @@ def test_the_image_contains_every_folder_the_server_needs():
     for folder in ("agent", "tracker", "web", "migrations"):
         assert f"COPY {folder} {folder}" in dockerfile
         assert f"!{folder}" in sent
-    for file in ("manage.py", "requirements.txt"):
+    for file in ("manage.py", "requirements.txt", "pyproject.toml", "LICENSE"):
         assert f"!{file}" in sent
+    # The SDK that the server offers has both.
+    assert "COPY pyproject.toml LICENSE ./" in dockerfile
     assert "USER seamark" in dockerfile

@@ -13,7 +13,7 @@ from django.urls import URLPattern, get_resolver
 pytestmark = pytest.mark.django_db
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-# Public: sign-in, invitations with their secret, health checks, documentation, and text catalogs for scripts.
+# Public: sign-in, invitations with their secret, health checks, documentation, the SDK, and text catalogs for scripts.
 PUBLIC = {
     "sign-in",
     "sign-in/<str:secret>",
@@ -24,6 +24,7 @@ PUBLIC = {
     "account/password/reset/<slug:uidb36>/<str:key>",
     "texts/<str:language>/<str:version>.js",
     "help/",
+    "sdk/",
     "livez",
     "readyz",
     "plotly.js",

@@ -78,6 +78,7 @@ from tracker.shares.comparison import FEWEST
 from web.markdown import parts_of
 from web.pages.compare.state import SHARED_TABS, TABS, TABS_OF_VALUES
 from web.pages.reports.passages import passages_of
+from web.pages.sdk.source_archive import archive_name
 
 RULE = "data-wait-dominates"
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
@@ -196,6 +197,7 @@ ALIKE = (
     "sessions",
     "rule",
     "help",
+    "sdk",
     "sign-in",
     "sign-in-link",
     "join",
@@ -254,6 +256,7 @@ class Things:
             "account_id": make_service_account(self.member, self.name).id,
             "rule": RULE,
             "page": "nothing",
+            "archive": archive_name(),
             "language": "en",
             "version": "0" * 12,
             "kind": "dashboard",

@@ -28,7 +28,7 @@ PAGES = {
         GET:texts GET:shared GET:shared-page GET:account_login account_login
         GET:account_inactive GET:account_reset_password account_reset_password
         GET:account_reset_password_done GET:account_reset_password_from_key
-        account_reset_password_from_key GET:help
+        account_reset_password_from_key GET:help GET:sdk GET:sdk-archive
     """,
     # A deactivated member does not return by an invitation.
     "+3++++++++": "GET:join join",

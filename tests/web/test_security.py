@@ -30,8 +30,8 @@ HEADERS = {
     "Permissions-Policy": "camera=()",
     "Referrer-Policy": "same-origin",
 }
-# Scripts, their texts and the documentation are the same for every visitor.
-FOR_EVERYBODY = {"texts", "plotly-bundle", "help"}
+# Scripts, their texts, the documentation and the SDK are the same for every visitor.
+FOR_EVERYBODY = {"texts", "plotly-bundle", "help", "sdk-archive"}
 NOT_KEPT = {"no-store", "private, no-store"}
 # Stored by the browser only, and revalidated on each use.
 ASKED_EACH_TIME = "no-cache, private"

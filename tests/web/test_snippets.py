@@ -50,6 +50,11 @@ def test_what_captures_the_source_is_for_the_project_at_hand():
 
 
 def test_a_shell_elsewhere_is_given_the_address_and_the_token():
-    assert "SEAMARK_URL=http://host" in start_elsewhere("http://host", "smk_1")
-    assert "SEAMARK_TOKEN=smk_1" in start_elsewhere("http://host", "smk_1")
-    assert "SEAMARK_TOKEN=smk_…" in start_elsewhere("http://host", "")
+    install = "pip install http://host/sdk/seamark-1.tar.gz"
+
+    assert start_elsewhere(install, "http://host", "smk_1").splitlines() == [
+        install,
+        "export SEAMARK_URL=http://host",
+        "export SEAMARK_TOKEN=smk_1",
+    ]
+    assert "SEAMARK_TOKEN=smk_…" in start_elsewhere(install, "http://host", "")

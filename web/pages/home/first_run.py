@@ -8,6 +8,7 @@ from django.conf import settings
 
 from tracker.actor import Actor
 from tracker.queries.projects.members import memberships
+from web.pages.sdk.addresses import install_command
 from web.snippets import first_run, start_elsewhere
 
 READERS = ("viewer", "guest")
@@ -35,7 +36,8 @@ def first_run_context(
         # Scripts of the user who runs `up` find the server without a setting.
         "is_local": settings.IS_SQLITE,
         "snippet": first_run(slug),
-        "elsewhere": start_elsewhere(settings.PUBLIC_URL, secret),
+        "install": install_command(),
+        "elsewhere": start_elsewhere(install_command(), settings.PUBLIC_URL, secret),
         "memberships": writable,
         "secret": secret,
         "first_project": slug,

@@ -29,6 +29,7 @@ from tracker.queries.people.keys import (
 )
 from tracker.queries.projects.members import memberships
 from web.pages.people.key_form import LIFETIME_DAYS, SCOPES, KeyForm, read_key_form
+from web.pages.sdk.addresses import install_command
 from web.request_actor import audit_context
 from web.session import PageRequest, signed_in
 from web.snippets import agent_file, environment
@@ -107,6 +108,7 @@ def form_context(member: Any, form: KeyForm, secret: str) -> dict[str, Any]:
         "lifetimes": LIFETIME_DAYS.items(),
         "projects": projects_for_keys(member),
         "secret": secret,
+        "install": install_command(),
         "environment": environment(settings.PUBLIC_URL, secret),
         "agent_file": agent_file(settings.PUBLIC_URL, secret),
     }

@@ -16,6 +16,8 @@ from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+INSTALL = f"pip install {settings.PUBLIC_URL}/sdk/seamark-"
+
 
 def page(signed_in) -> str:
     return signed_in.get("/").content.decode()
@@ -65,7 +67,7 @@ def test_without_projects_says_how_to_log_the_first_run(member, client_of, setti
 
     html = page(client_of(member))
 
-    assert "import agent" in html
+    assert html.index(INSTALL) < html.index("import agent")
     assert "python3 manage.py demo" in html
 
 
@@ -74,7 +76,8 @@ def test_a_team_server_first_shows_how_to_connect(member, client_of, settings):
 
     html = page(client_of(member))
 
-    assert html.index("export SEAMARK_URL") < html.index("import agent")
+    places = [html.index(each) for each in (INSTALL, "SEAMARK_URL", "import agent")]
+    assert places == sorted(places)
     # Both are true only for the user who started the server.
     assert "no configuration is needed" not in html
     assert "python3 manage.py demo" not in html
@@ -85,6 +88,7 @@ def test_viewers_are_not_told_to_log(client_of):
 
     assert "Nothing logged yet" in html
     assert "import agent" not in html
+    assert "pip install" not in html
 
 
 def test_workspaces_are_named_once_there_are_several(member, client_of):

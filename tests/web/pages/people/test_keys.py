@@ -37,7 +37,8 @@ def test_a_new_key_is_shown_once_with_what_to_do_with_it(member, client_of, form
     secret = made.split('id="secret">')[1].split("<")[0]
     assert authenticate(secret).scope == Scope.LOG
     assert f"export SEAMARK_TOKEN={secret}" in made
-    assert settings.PUBLIC_URL in made
+    assert f"SEAMARK_URL={settings.PUBLIC_URL}" in made
+    assert f"pip install {settings.PUBLIC_URL}/sdk/seamark-" in made
     assert secret not in later
     assert "node" in later
 

@@ -214,6 +214,8 @@ CLOSED = {
     "texts",
     "help",
     "help-page",
+    "sdk",
+    "sdk-archive",
     "livez",
     "readyz",
 }
