@@ -10,8 +10,10 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_safe
 
+from tracker.access.projects import may_edit
 from tracker.access.runs import readable_run
 from tracker.actions.people.audit import Action
 from tracker.disclosure import seen_by
@@ -74,7 +76,7 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
     return render(
         request,
         "run/attributes.html",
-        {**run_frame(request, run, "attributes"), **context},
+        {**context, **run_frame(request, run, "attributes")},
     )
 
 
@@ -111,6 +113,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
         "next_count": min(level.hidden, MAX_SHOWN),
         "may_go_on": may_go_on(run),
         "may_resume": may_resume(run),
+        "may_edit": SimpleLazyObject(lambda: may_edit(request.actor, run.project)),
     }
 
 

@@ -11,10 +11,12 @@ from uuid import UUID
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.functional import SimpleLazyObject
 from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from tracker.access.projects import may_edit
 from tracker.access.runs import readable_run
 from tracker.errors import InvalidInput, NotFound
 from tracker.files import downloads
@@ -98,7 +100,13 @@ def _again(request: PageRequest, run: Any, *, is_gallery: bool) -> HttpResponse:
             context = _context(request, run, is_gallery=is_gallery)
             return render_to_string("run/files_body.html", context, request)
         found = _pictures(request, run) if is_gallery else _level(request, run)
-        context = {**found, **_life(run), "totals": totals, "is_poll": True}
+        context = {
+            **found,
+            **_life(run),
+            "totals": totals,
+            "is_poll": True,
+            "may_edit": SimpleLazyObject(lambda: may_edit(request.actor, run.project)),
+        }
         template = "run/files_gallery.html" if is_gallery else "run/files_tree.html"
         return render_to_string(template, context, request)
 

@@ -12,9 +12,11 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from tracker.access.projects import may_edit
 from tracker.access.runs import readable_run
 from tracker.errors import NotFound
 from tracker.files import downloads
@@ -60,7 +62,7 @@ HTML_POLICY = (
 def media(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     if not request.htmx:
-        context = {**run_frame(request, run, "media"), **_context(request, run)}
+        context = {**_context(request, run), **run_frame(request, run, "media")}
         return render(request, "run/media.html", context)
     return poll_unless(
         request,
@@ -96,6 +98,7 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
         "again": _again(run),
         "may_go_on": may_go_on(run),
         "may_resume": may_resume(run),
+        "may_edit": SimpleLazyObject(lambda: may_edit(request.actor, run.project)),
         "first_pictures": FIRST_PICTURES,
     }
 
