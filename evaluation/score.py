@@ -238,12 +238,11 @@ def write_page(scored: dict[str, list[Replayed]]) -> None:
     if set(scored) == set(PARTS):
         content = {"summary": summary(scored), "rules": rules_table(scored)}
     for part, replayed in scored.items():
+        content[f"scores of {part}"] = (
+            f"{scores(replayed)}\n\nMeasured on {today.day} {today:%B %Y}."
+        )
         if part == DEVELOPED_WITH:
             content[f"mistakes of {part}"] = mistakes(replayed)
-        else:
-            content[f"scores of {part}"] = (
-                f"{scores(replayed)}\n\nMeasured on {today.day} {today:%B %Y}."
-            )
     text = PAGE.read_text()
     for name, shown in content.items():
         text = re.sub(
