@@ -7,7 +7,7 @@ from django.test import Client
 
 from tests.builders import make_member, make_run
 from tests.web.every_page import share
-from tracker.models import Project, Stage
+from tracker.models import Project, ProjectMember, Stage
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -89,6 +89,22 @@ def test_nor_does_anybody_in_an_archived_project(pages, address, visitor, projec
     }
 
     assert shown == set()
+
+
+def test_a_project_without_runs_shows_it_to_its_members(
+    project, member, visitor, colleague, client_of
+):
+    guest = make_member("gil", "guest", workspace=member.workspace)
+    ProjectMember.objects.create(project=project, member=guest, role="member")
+    address = f"/w/{project.workspace.slug}/{project.slug}/"
+
+    def shown():
+        clients = (visitor, client_of(guest), colleague)
+        return [shows(client, address, "first-run") for client in clients]
+
+    assert shown() == [True, True, False]
+    Project.objects.filter(id=project.id).update(archived_at=project.created_at)
+    assert shown() == [False, False, False]
 
 
 def test_visitors_by_link_do_not(runs, project, member):

@@ -94,6 +94,8 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         context |= first_run_context(
             request.actor, project=found.slug, workspace=workspace
         )
+        # An archived project takes no runs; guests can be members of this project.
+        context["may_log"] = may_change
     return render(request, "runs/runs.html", context)
 
 

@@ -41,6 +41,7 @@ def test_a_new_key_is_shown_once_with_what_to_do_with_it(member, client_of, form
     assert f"pip install {settings.PUBLIC_URL}/sdk/seamark-" in made
     assert secret not in later
     assert "node" in later
+    assert 'href="/sdk/"' in later
 
 
 def test_a_key_expires_when_asked(member, client_of, form):
