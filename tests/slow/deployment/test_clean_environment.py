@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import psycopg
 import pytest
 
 from tests.services import PostgreSQL, Valkey, free_port
 from tests.slow.deployment.installation import Team, eventually, install
+from web.pages.sdk.source_archive import source_archive
 
 pytestmark = [pytest.mark.slow, pytest.mark.processes, pytest.mark.timeout(900)]
 
@@ -67,6 +70,19 @@ def test_every_module_can_be_imported(team):
     settings = {"DJANGO_SETTINGS_MODULE": "tracker.settings"}
 
     assert team.run("-c", IMPORT_ALL, **settings) == ""
+
+
+def test_it_offers_the_sdk_of_this_checkout(code):
+    script = (
+        "from web.pages.sdk.source_archive import source_archive as archive;"
+        "print(archive().sha256)"
+    )
+
+    printed = subprocess.check_output(
+        [code / ".venv/bin/python", "-c", script], cwd=code, text=True
+    )
+
+    assert printed.strip() == source_archive().sha256
 
 
 def test_a_team_logs_a_run_gets_its_diagnosis_and_stops(team):

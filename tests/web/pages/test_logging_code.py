@@ -91,6 +91,24 @@ def test_nor_does_anybody_in_an_archived_project(pages, address, visitor, projec
     assert shown == set()
 
 
+def test_the_overview_of_a_viewer_has_no_code_either(project, visitor, colleague):
+    run = make_run(project, "with a stage", "finished")
+
+    member, viewer = (
+        client.get(f"/runs/{run.id}/").content.decode()
+        for client in (visitor, colleague)
+    )
+
+    for text, code in {
+        "No metrics yet.": "append(loss)",
+        "No parameters yet.": "batch_size",
+    }.items():
+        assert text in member
+        assert code in member
+        assert text in viewer
+        assert code not in viewer
+
+
 def test_a_project_without_runs_shows_it_to_its_members(
     project, member, visitor, colleague, client_of
 ):

@@ -12,6 +12,10 @@ def install_command() -> str:
     return f"pip install {_archive_url()}"
 
 
+def login_command() -> str:
+    return f"seamark login --url {settings.PUBLIC_URL}"
+
+
 def requirement() -> str:
     """Return the line for requirements.txt."""
     return f"seamark @ {_archive_url()}"

@@ -10,7 +10,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from web.pages.sdk.addresses import install_command, requirement
+from web.pages.sdk.addresses import install_command, login_command, requirement
 from web.pages.sdk.source_archive import source_archive
 
 # Unreleased code can change without a new version, so clients compare ETags.
@@ -19,10 +19,11 @@ REVALIDATED = "public, no-cache"
 
 @require_safe
 def sdk_page(request: HttpRequest) -> HttpResponse:
-    """Show how to install; `pip install --find-links` reads the link of this page."""
+    """Show the commands that install the SDK and connect it to this server."""
     context = {
         "archive": source_archive(),
         "install": install_command(),
+        "login": login_command(),
         "requirement": requirement(),
     }
     return render(request, "sdk/sdk.html", context)

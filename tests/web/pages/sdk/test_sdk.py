@@ -158,6 +158,7 @@ def test_the_page_has_the_command_and_a_link_with_a_digest(
     page = client.get("/sdk/").content.decode()
 
     assert f"pip install https://seamark.example.org{ADDRESS}" in page
+    assert "seamark login --url https://seamark.example.org<" in page
     assert f"seamark @ https://seamark.example.org{ADDRESS}" in page
     (link,) = re.findall(rf'href="{re.escape(ADDRESS)}#sha256=([0-9a-f]+)"', page)
     assert link == source_archive().sha256
