@@ -159,7 +159,7 @@ THOUGHT_OF = {
     RungView: "position run_id run_name state note label total_seconds stages params"
     " machine breakdown against_previous against_baseline why_no_change gpu_count"
     " quality quality_before is_diagnosed findings predicted outcome learned"
-    " utilization ledger stage_seconds stage_grown silent_for",
+    " utilization ledger stage_seconds stage_grown stage_steps silent_for",
     LedgerView: "parts seconds gpus money currency energy_joules idle_share is_whole"
     " carbon_intensity",
 }

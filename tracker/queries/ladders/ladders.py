@@ -187,6 +187,7 @@ def _rung(
             stage_seconds(here.stages, stage),
         ),
         stage_grown=grown_most(_ledger(before, stage), _ledger(here, stage)),
+        stage_steps=here.stage_steps,
         silent_for=silent_for(here.run, now=now),
     )
 

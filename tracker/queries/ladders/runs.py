@@ -61,6 +61,7 @@ class MeasuredRun:
     quality: AttributeRow | None
     learning: EarlierRun | None  # its losses, with their steps
     utilization: Utilization
+    stage_steps: int | None
 
     @property
     def gpu_count(self) -> int | None:
@@ -111,6 +112,7 @@ def measure_runs(
             quality=values[rung.run_id].get(quality or ""),
             learning=read_learning(rung.run, stage) if stage else None,
             utilization=busy.get(rung.run_id, Utilization()),
+            stage_steps=_step_count(values[rung.run_id], stage),
         )
         for rung, label in zip(rungs, labels, strict=True)
     ]
@@ -126,6 +128,11 @@ def _machine(values: Rows, stage: str | None) -> Rows:
         return {}
     paths = {fact: monitoring_path(stage, fact) for fact in MACHINE_FACTS}
     return {fact: values[path] for fact, path in paths.items() if path in values}
+
+
+def _step_count(values: Rows, stage: str | None) -> int | None:
+    steps = values.get(monitoring_path(stage, STEP_SECONDS)) if stage else None
+    return steps.count if steps else None
 
 
 def _utilization(
@@ -197,5 +204,6 @@ def _required_paths(
     if quality:
         paths.append(quality)
     if stage:
-        paths += [monitoring_path(stage, fact) for fact in MACHINE_FACTS]
+        required = (*MACHINE_FACTS, STEP_SECONDS)
+        paths += [monitoring_path(stage, path) for path in required]
     return paths

@@ -74,7 +74,16 @@ class RungView:
     stage_seconds: tuple[float | None, float | None] = (None, None)
     # The category with the largest growth against the previous run, and its seconds.
     stage_grown: tuple[Use, float] | None = None
+    stage_steps: int | None = None  # timed steps of the compared stage, with warm-up
     silent_for: timedelta | None = None  # None if not running, or responding
+
+    @property
+    def stage_examples(self) -> float | None:
+        """Return about how many examples the compared stage processed."""
+        step = self.breakdown
+        if self.stage_steps is None or step is None or step.examples_per_step is None:
+            return None
+        return self.stage_steps * step.examples_per_step
 
     @property
     def is_unforeseen(self) -> bool:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from django.utils.translation import gettext, ngettext
 
 from tracker.queries.ladders.ladders import LadderView
 from tracker.queries.ladders.predictions import LeftGain
-from tracker.queries.ladders.verdicts import MODERATE_CHANGE, quoted
+from tracker.queries.ladders.steps import RungView
+from tracker.queries.ladders.verdicts import (
+    MODERATE_CHANGE,
+    Change,
+    Verdict,
+    quoted,
+)
 from web.pages.compare.cells import change_text
 from web.pages.ladders.step_cards import RungCard, ShownVerdict, cards_of, shown_verdict
-from web.templatetags.format import duration, percent
+from web.templatetags.format import duration, number, percent
 from web.templatetags.quantities import factor
 
 
@@ -27,15 +34,16 @@ class Summary:
     quality: tuple[str, str, str]  # before, after, change
     stage: tuple[str, str, str]  # before, after, change; of the compared stage
     total: tuple[str, str, str]
+    has_stages: bool  # a run has several stages, so the stage is not the whole run
     gone: int  # fixed findings of the baseline
     had: int  # findings of the baseline
     unjudged: int  # rungs that could not be compared with the baseline
     is_unfair: bool
     unsettled: str  # ladder steps that never became steady; "" if none
     left: str  # predicted savings of the last step's findings; "" if unknown
-    left_titles: str
-    advice: str  # whether to continue; "" if unknown
-    worse: tuple[str, ...]  # labels of rungs that are faster and learn worse
+    left_reason: str  # the findings with these savings, or why there are none
+    notes: tuple[str, ...]  # why a faster run took longer; whether to continue
+    worse: tuple[str, ...]  # a sentence for each rung that is faster and learns worse
 
 
 def summary_of(ladder: LadderView) -> Summary | None:
@@ -46,6 +54,7 @@ def summary_of(ladder: LadderView) -> Summary | None:
     cards = cards_of(ladder)
     first = cards[0]
     last = [card for card in cards if card.rung.against_baseline is not None][-1]
+    advice = _advice(ladder.left, [c.label for c in cards if c.rung.is_unforeseen])
     had = {(finding.stage, finding.rule) for finding in first.rung.findings.found}
     return Summary(
         verdict=shown_verdict(climb.change, ""),
@@ -65,15 +74,20 @@ def summary_of(ladder: LadderView) -> Summary | None:
         ),
         stage=_shortened(first.rung.stage_seconds[1], last.rung.stage_seconds[1]),
         total=_shortened(first.rung.total_seconds, last.rung.total_seconds),
+        has_stages=any(len(card.rung.stages) > 1 for card in (first, last)),
         gone=len(_fixed_for_good(cards) & had),
         had=len(had),
         unjudged=sum(card.rung.against_baseline is None for card in cards[1:]),
         is_unfair=any(card.rung.machine for card in cards),
         unsettled=_quoted(card.label for card in cards if card.never_steady),
         left=_left(ladder.left),
-        left_titles=", ".join(ladder.left.titles) if ladder.left else "",
-        advice=_advice(ladder.left, [c.label for c in cards if c.rung.is_unforeseen]),
-        worse=tuple(card.label for card in cards if card.rung.is_faster_but_worse),
+        left_reason=_left_reason(ladder.left) if ladder.left else "",
+        notes=tuple(filter(None, (_why_not_sooner(climb.change, first, last), advice))),
+        worse=tuple(
+            _worse(card, before.label, ladder.quality_path)
+            for before, card in pairwise(cards)
+            if card.rung.is_faster_but_worse
+        ),
     )
 
 
@@ -82,7 +96,15 @@ def _left(left: LeftGain | None) -> str:
         return ""
     if left.titles:
         return gettext("expected %(share)s") % {"share": percent(100 * left.share)}
-    return gettext("unknown") if left.without_gain else gettext("no findings")
+    return gettext("unknown") if left.without_gain else gettext("none predicted")
+
+
+def _left_reason(left: LeftGain) -> str:
+    if left.titles:
+        return ", ".join(left.titles)
+    if left.without_gain:
+        return gettext("the last run's findings have no predicted speedup")
+    return gettext("by the last run's findings")
 
 
 def _quoted(labels: Iterable[str]) -> str:
@@ -96,13 +118,15 @@ def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
         return ""
     if unforeseen:
         return gettext(
-            "The last step's findings predict less than 5 %% in total. More may be"
-            " possible: no finding predicted the speedup of %(rungs)s."
+            "More may be possible: the findings did not predict the full speedup of"
+            " %(rungs)s."
         ) % {"rungs": quoted(unforeseen)}
-    advice = gettext(
-        "The last step's findings predict less than 5 % in total: fixing them is"
-        " hardly worth the effort."
-    )
+    advice = gettext("Further steps are unlikely to pay off: no finding predicts one.")
+    if left.titles:
+        advice = gettext(
+            "The last run's findings predict less than 5 % in total: fixing them is"
+            " hardly worth the effort."
+        )
     if not left.unanswered:
         return advice
     unanswered = ngettext(
@@ -111,6 +135,67 @@ def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
         left.unanswered,
     )
     return f"{advice} {unanswered % {'count': left.unanswered}}"
+
+
+def _why_not_sooner(change: Change, first: RungCard, last: RungCard) -> str:
+    """Explain why a faster run took no less time; "" if it did, or is not faster."""
+    before, after = first.rung.total_seconds, last.rung.total_seconds
+    if change.verdict is not Verdict.FASTER or not before or not after:
+        return ""
+    if before / after >= 1 + MODERATE_CHANGE:
+        return ""
+    labels = {"last": last.label, "first": first.label}
+    times, has_examples = _times_the_work(first.rung, last.rung)
+    # With the work of the first run, the last one would have taken less time.
+    if times < 1 + MODERATE_CHANGE or times * before / after < 1 + MODERATE_CHANGE:
+        return (
+            gettext(
+                "“%(last)s” took no less time than “%(first)s”: the speedup covers"
+                " steps after warm-up, the duration also startup and the time between steps."
+            )
+            % labels
+        )
+    template = gettext(
+        "“%(last)s” took no less time than “%(first)s” because it ran %(times)s"
+        " times as many steps."
+    )
+    if has_examples:
+        template = gettext(
+            "“%(last)s” took no less time than “%(first)s” because it processed"
+            " %(times)s times as many examples."
+        )
+    return template % {**labels, "times": number(float(f"{times:.2g}"))}
+
+
+def _times_the_work(before: RungView, after: RungView) -> tuple[float, bool]:
+    """Return the ratio of examples, or else of steps, and whether it is of examples.
+
+    The ratio is 1 if it is unknown.
+    """
+    if before.stage_examples and after.stage_examples:
+        return after.stage_examples / before.stage_examples, True
+    if before.stage_steps and after.stage_steps:
+        return after.stage_steps / before.stage_steps, False
+    return 1.0, False
+
+
+def _worse(card: RungCard, previous: str, quality_path: str | None) -> str:
+    levels = [level for level in card.learned if level.kind == "worse"]
+    sentence = gettext(
+        "“%(label)s” is faster, but its %(loss)s is worse than that of “%(previous)s”"
+        " %(where)s: %(after)s instead of %(before)s."
+    ) % {
+        "label": card.label,
+        "loss": card.loss_name,
+        "previous": previous,
+        "where": levels[0].where,
+        "after": levels[0].after,
+        "before": levels[0].before,
+    }
+    if not quality_path or quality_path == card.loss_name:
+        return sentence
+    compared = gettext("Quality compares the last values of %(path)s.")
+    return f"{sentence} {compared % {'path': quality_path}}"
 
 
 def _shortened(before: float | None, after: float | None) -> tuple[str, str, str]:

@@ -117,9 +117,20 @@ def test_tells_what_was_learned_and_what_is_left(visitor, project):
     runs = [make_measured_run(project, job) for job in (DEMO[1], faster)]
     page = page_of(visitor, ladder_of(project, *runs))
 
-    assert "Faster, but the loss is worse" in page
+    assert "Faster, but train/loss is worse than in the previous run" in page
+    assert "its train/loss is worse than that of “decoded”" in page
     assert re.search(r"after [\d,]+ examples, worse, ±", page)
     assert "Remaining potential" in page
+
+
+@pytest.mark.parametrize("name", ["ladder", "ladder-report"])
+def test_explains_why_a_faster_run_took_longer(visitor, project, name):
+    runs = [make_measured_run(project, job) for job in (DEMO[0], DEMO[3])]
+    page = page_of(visitor, ladder_of(project, *runs), name)
+
+    assert "because it processed 4 times as many examples" in page
+    assert "longer" in page
+    assert "<dt>Stage train" not in page
 
 
 def test_a_run_too_short_to_judge_says_so(visitor, project):

@@ -15,7 +15,7 @@ from tracker.diagnosis.engine.measurements import Window
 from tracker.queries.ladders.finding_changes import FindingChanges, RungFinding
 from tracker.queries.ladders.ladders import LadderView
 from tracker.queries.ladders.predictions import LeftGain, Outcome, Prediction
-from tracker.queries.ladders.steps import RungView, ValueChange
+from tracker.queries.ladders.steps import RungView, StageTime, ValueChange
 from tracker.queries.ladders.verdicts import NOT_ENOUGH_STEPS, Change, climb
 from tracker.queries.run.attributes import AttributeRow
 from web.pages.ladders.step_cards import cards_of
@@ -236,9 +236,10 @@ def test_a_verdict_says_how_much_it_means(change, remark):
 
 
 STOP = (
-    "The last step's findings predict less than 5 % in total: fixing them is hardly"
+    "The last run's findings predict less than 5 % in total: fixing them is hardly"
     " worth the effort."
 )
+NONE_PREDICTED = "Further steps are unlikely to pay off: no finding predicts one."
 FORESEEN = replace(
     FASTER,
     predicted=Prediction("slow", "Slow", 2.2, 1.5, is_fixed=True),
@@ -264,41 +265,72 @@ def test_shows_what_was_learned_in_the_same_time_and_from_as_many_examples():
 
 def test_the_band_names_rungs_that_are_faster_and_worse():
     worse = replace(FASTER, learned=WORSE)
+    sentence = (
+        "“decoded ahead” is faster, but its val/loss is worse than that of “baseline”"
+        " after 1 min: 0.6 instead of 0.5."
+    )
 
-    assert summary_of(ladder(KNOWN, worse)).worse == ("decoded ahead",)
+    assert summary_of(ladder(KNOWN, worse)).worse == (
+        f"{sentence} Quality compares the last values of train/accuracy_on_test.",
+    )
+    without_quality = replace(ladder(KNOWN, worse), quality_path=None)
+    assert summary_of(without_quality).worse == (sentence,)
     assert summary_of(ladder(KNOWN, FASTER)).worse == ()
 
 
 @pytest.mark.parametrize(
-    ("left", "text", "advice"),
+    ("left", "text", "notes"),
     [
-        (None, "", ""),
-        (LeftGain(0.4, ("Slow", "Late"), 0), "expected 40 %", ""),
-        (LeftGain(0.02, ("Late",), 0), "expected 2 %", STOP),
-        (LeftGain(0.0, (), 0), "no findings", STOP),
-        (LeftGain(0.0, (), 0, 1), "no findings", f"{STOP} 1 rule lacked data."),
-        (LeftGain(0.0, (), 0, 6), "no findings", f"{STOP} 6 rules lacked data."),
-        (LeftGain(0.0, (), 1), "unknown", ""),
+        (None, "", ()),
+        (LeftGain(0.4, ("Slow", "Late"), 0), "expected 40 %", ()),
+        (LeftGain(0.02, ("Late",), 0), "expected 2 %", (STOP,)),
+        (LeftGain(0.0, (), 0), "none predicted", (NONE_PREDICTED,)),
+        (
+            LeftGain(0.0, (), 0, 1),
+            "none predicted",
+            (f"{NONE_PREDICTED} 1 rule lacked data.",),
+        ),
+        (
+            LeftGain(0.02, ("Late",), 0, 6),
+            "expected 2 %",
+            (f"{STOP} 6 rules lacked data.",),
+        ),
+        (LeftGain(0.0, (), 1), "unknown", ()),
     ],
 )
-def test_the_band_says_what_is_left(left, text, advice):
-    summary = summary_of(replace(ladder(KNOWN, FORESEEN), left=left))
+def test_the_band_says_what_is_left(left, text, notes):
+    faster = replace(FORESEEN, total_seconds=21.0)
+    summary = summary_of(replace(ladder(KNOWN, faster), left=left))
 
     assert summary is not None
-    assert (summary.left, summary.advice) == (text, advice)
+    assert (summary.left, summary.notes) == (text, notes)
+
+
+@pytest.mark.parametrize(
+    ("left", "reason"),
+    [
+        (LeftGain(0.4, ("Slow", "Late"), 0), "Slow, Late"),
+        (LeftGain(0.0, (), 0), "by the last run's findings"),
+        (LeftGain(0.0, (), 1), "the last run's findings have no predicted speedup"),
+    ],
+)
+def test_the_band_explains_the_remaining_potential(left, reason):
+    summary = summary_of(replace(ladder(KNOWN, FASTER), left=left))
+
+    assert summary.left_reason == reason
 
 
 @pytest.mark.parametrize("outcome", [None, Outcome.UNTRIED, Outcome.BEYOND_BOUND])
 def test_nobody_is_told_to_stop_where_findings_foresaw_less_than_came(outcome):
-    rung = replace(FORESEEN, outcome=outcome)
+    rung = replace(FORESEEN, outcome=outcome, total_seconds=21.0)
     found = replace(ladder(KNOWN, rung), left=LeftGain(0.0, (), 0, 6))
 
     summary = summary_of(found)
 
     assert summary is not None
-    assert summary.advice == (
-        "The last step's findings predict less than 5 % in total. More may be"
-        " possible: no finding predicted the speedup of “decoded ahead”."
+    assert summary.notes == (
+        "More may be possible: the findings did not predict the full speedup of"
+        " “decoded ahead”.",
     )
 
 
@@ -321,6 +353,59 @@ def test_the_band_says_what_stage_and_run_took(before, after, said):
 
     assert summary is not None
     assert summary.stage[2] == summary.total[2] == said
+
+
+EXAMPLES_GREW = (
+    "“decoded ahead” took no less time than “baseline” because it processed 4"
+    " times as many examples."
+)
+STEPS_GREW = (
+    "“decoded ahead” took no less time than “baseline” because it ran 4 times as"
+    " many steps."
+)
+OVERHEAD = (
+    "“decoded ahead” took no less time than “baseline”: the speedup covers steps"
+    " after warm-up, the duration also startup and the time between steps."
+)
+WITHOUT_EXAMPLES = replace(STEP, examples_per_step=None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "steps", "step", "notes"),
+    [
+        (34.2, 300, replace(STEP, examples_per_step=64.0), (EXAMPLES_GREW,)),
+        (34.2, 1200, STEP, (EXAMPLES_GREW,)),
+        (27.0, 1200, WITHOUT_EXAMPLES, (STEPS_GREW,)),
+        (27.0, 300, STEP, (OVERHEAD,)),
+        (34.2, None, STEP, (OVERHEAD,)),
+        (34.2, 315, STEP, (OVERHEAD,)),
+        (20.0, 1200, STEP, ()),
+        (None, 1200, STEP, ()),
+    ],
+)
+def test_the_band_explains_a_faster_run_that_took_no_less_time(
+    seconds, steps, step, notes
+):
+    before = STEP if step.examples_per_step else step
+    first = replace(KNOWN, total_seconds=27.0, stage_steps=300, breakdown=before)
+    last = replace(FASTER, total_seconds=seconds, stage_steps=steps, breakdown=step)
+
+    assert summary_of(ladder(first, last)).notes == notes
+
+
+def test_a_slower_run_needs_no_explanation_of_its_duration():
+    slower = Change(0.5, 0.45, 0.55)
+    last = replace(FASTER, against_previous=slower, against_baseline=slower)
+
+    assert summary_of(ladder(KNOWN, last)).notes == ()
+
+
+def test_the_stage_is_shown_only_beside_other_stages():
+    train = StageTime("train", "finished", NOW, 20.0)
+    two = replace(FASTER, stages=(train, StageTime("test", "finished", NOW, 2.0)))
+
+    assert summary_of(ladder(KNOWN, two)).has_stages
+    assert not summary_of(ladder(KNOWN, replace(FASTER, stages=(train,)))).has_stages
 
 
 @pytest.mark.parametrize(
