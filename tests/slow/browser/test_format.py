@@ -46,6 +46,26 @@ def test_the_browser_and_the_server_agree(modules, name, written, values):
     assert shown[-1] == "–"
 
 
+def test_numbers_of_a_column_have_as_many_digits(modules):
+    shown = modules.evaluate(
+        """async ([module, values]) => {
+          const { paddedNumber, usesAllDigits } = await import(module)
+          return values.map((value) => [paddedNumber(value), usesAllDigits(value)])
+        }""",
+        [MODULE, [0.7335, 0.758, 1.5, 0.0001, 2, 1.234e-7, 1.2e-7]],
+    )
+
+    assert shown == [
+        ["0.7335", True],
+        ["0.7580", False],
+        ["1.500", False],
+        ["0.0001000", False],
+        ["2", False],
+        ["1.234e−7", True],
+        ["1.200e−7", False],
+    ]
+
+
 def test_the_browser_and_the_server_cut_names_alike(modules):
     sweep = [f"vit-small/{kind}-lr{rate}-seed{seed}-v2" for kind in ("sgd", "adam")
              for rate in ("1e-3", "0.1") for seed in range(2)]  # fmt: skip

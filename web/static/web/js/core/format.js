@@ -9,6 +9,19 @@ const SIGNIFICANT_DIGITS = 4
 const MAX_PERCENT = 1_000
 
 export function number(value) {
+  return withDigits(value, trimmed)
+}
+
+// All significant digits, so that the numbers of a column line up: 0.758 as 0.7580.
+export function paddedNumber(value) {
+  return withDigits(value, (text) => text)
+}
+
+export function usesAllDigits(value) {
+  return !Number.isSafeInteger(value) && paddedNumber(value) === number(value)
+}
+
+function withDigits(value, shortened) {
   if (value === null || value === undefined) return UNKNOWN
   if (Number.isNaN(value)) return "NaN"
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞"
@@ -17,10 +30,10 @@ export function number(value) {
   const size = Math.abs(value)
   if (size < SMALLEST_PLAIN || size >= LARGEST_PLAIN) {
     const [mantissa, exponent] = value.toExponential(SIGNIFICANT_DIGITS - 1).split("e")
-    return minus(`${trimmed(mantissa)}e${Number(exponent)}`)
+    return minus(`${shortened(mantissa)}e${Number(exponent)}`)
   }
   const digits = Math.max(0, SIGNIFICANT_DIGITS - 1 - Math.floor(Math.log10(size)))
-  return minus(grouped(trimmed(value.toFixed(digits))))
+  return minus(grouped(shortened(value.toFixed(digits))))
 }
 
 export function percent(value) {

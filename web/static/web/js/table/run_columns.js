@@ -1,7 +1,7 @@
 // Columns of the runs table and how their cells are filled.
 import { full, short, toSecond, zoneName } from "../core/clock.js"
 import { icon, createElement } from "../core/elements.js"
-import { duration, number, percent } from "../core/format.js"
+import { duration, number, paddedNumber, percent, usesAllDigits } from "../core/format.js"
 import { gettext } from "../core/texts.js"
 
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
@@ -106,7 +106,7 @@ function attributeColumn(key, place, rows) {
     hint: labelOf(key),
     width: Math.round(Math.min(MAX_AUTO_WIDTH, Math.max(MIN_AUTO_WIDTH, length * CHARACTER + PADDING))),
     isNumeric: summary !== "last" || values.every((value) => value === null || typeof value === "number" || value?.special || value?.none),
-    fill: fillValue,
+    fill: values.some((value) => typeof value === "number" && usesAllDigits(value)) ? fillPadded : fillValue,
   }
 }
 
@@ -242,6 +242,11 @@ function fillValue(cell, value) {
   const [text, title] = texts(value)
   fillText(cell, text, title)
   if (value?.none) cell.classList.add("muted")
+}
+
+function fillPadded(cell, value) {
+  if (typeof value !== "number") return fillValue(cell, value)
+  fillText(cell, paddedNumber(value), String(value))
 }
 
 // Avatar and name; users missing from the page show their username.
