@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django import template
@@ -50,11 +51,23 @@ def gpu_time_of(seconds: float | None, whole: float) -> str:
     """Show GPU-seconds in the unit that fits the whole, so that a column has one unit."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
+    unit = gpu_unit(whole)
+    return f"{number(_rounded(seconds / unit.seconds))} {unit.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuUnit:
+    name: str
+    seconds: float
+
+
+def gpu_unit(whole: float) -> GpuUnit:
+    """Return the unit that fits this many GPU-seconds."""
     if whole < MINUTE:
-        return f"{number(_rounded(seconds))} GPU-s"
+        return GpuUnit("GPU-s", 1.0)
     if whole < HOUR:
-        return f"{number(_rounded(seconds / MINUTE))} GPU-min"
-    return f"{number(_rounded(seconds / HOUR))} GPU-h"
+        return GpuUnit("GPU-min", MINUTE)
+    return GpuUnit("GPU-h", HOUR)
 
 
 @register.filter

@@ -122,6 +122,14 @@ class LedgerView:
         return sum(self.share_of.get(use, 0.0) for use in UNEXPLAINED_USES)
 
     @property
+    def wasted_seconds(self) -> float:
+        return sum(part.seconds for part in self.parts if part.use in WASTED_USES)
+
+    @property
+    def wasted_share(self) -> float:
+        return self.wasted_seconds / self.seconds
+
+    @property
     def largest_waste(self) -> LedgerPart | None:
         rest = [part for part in self.parts if part.use in WASTED_USES]
         return max(rest, key=lambda part: part.seconds, default=None)

@@ -1,4 +1,4 @@
-"""Counts runs without a GPU, for pages that have no GPU time to show."""
+"""Counts runs whose GPU time is not shown."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from tracker.queries.diagnoses.time_breakdowns import number_kept
 
 @dataclass(frozen=True, slots=True)
 class RunsWithoutGpus:
-    """`count` are all runs; `without` are diagnosed runs without a GPU."""
+    """`count` are all runs; `without` are diagnosed runs without a GPU.
+
+    `measured` are runs with GPU time.
+    """
 
     count: int
     without: int
+    measured: int
+
+    @property
+    def left_out(self) -> int:
+        return self.count - self.measured
 
     @property
     def unknown(self) -> int:
@@ -45,5 +53,6 @@ def _counted(of: Q, since: datetime | None) -> RunsWithoutGpus:
     counts = runs.aggregate(
         count=Count("pk"),
         without=Count("pk", filter=Exists(with_breakdown) & ~Exists(with_gpus)),
+        measured=Count("pk", filter=Exists(with_gpus)),
     )
     return RunsWithoutGpus(**counts)

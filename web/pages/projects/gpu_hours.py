@@ -21,6 +21,7 @@ from tracker.queries.hardware.gpu_hours import (
 from tracker.queries.hardware.runs_without_gpus import runs_without_gpus
 from web.pages.projects.trend_columns import trend_chart
 from web.session import PageRequest, signed_in
+from web.templatetags.ledger import gpu_unit
 
 DAYS = (7, 30, 90, 365)
 USUAL_DAYS = 30
@@ -52,10 +53,10 @@ def gpu_hours(request: PageRequest, workspace: str, project: str) -> HttpRespons
         "group_label": GROUPS[group],
         "groups": GROUPS,
     }
-    if total is None:
-        context["without"] = runs_without_gpus(found, since=since)
-    else:
-        context["trend"] = trend_chart(trend_of(found, since=since, now=now))
+    context["without"] = runs_without_gpus(found, since=since)
+    if total is not None:
+        trend = trend_of(found, since=since, now=now)
+        context["trend"] = trend_chart(trend, unit=gpu_unit(total.seconds))
         context["rows"] = hours_by(found, group, since=since)
         context["wasteful"] = most_wasted(found, since=since)
     return render(request, "projects/gpu_hours.html", context)

@@ -5,6 +5,7 @@ import pytest
 from tests.builders import make_run
 from tests.web.sample_run import make_sample_run
 from tracker.models import Diagnosis, Finding, Member, Role, User
+from web.pages.projects.trend_columns import tick_step
 
 pytestmark = pytest.mark.django_db
 
@@ -207,7 +208,53 @@ def test_a_trend_has_a_column_for_each_week(project, owner):
     trend = response.context["trend"]
     tallest = max(trend.columns, key=lambda column: column.seconds)
     assert trend.is_weekly
-    assert sum(part.height for part in tallest.parts) == pytest.approx(1)
+    assert 0.5 < sum(part.height for part in tallest.parts) <= 1
+
+
+def test_the_trend_has_a_vertical_axis_with_a_unit(project, owner):
+    make_sample_run(project, has_gpu=True)
+
+    text = text_of(owner, address(project, "gpu-hours?days=all"))
+
+    # Two GPUs for two minutes.
+    assert "GPU-min by run start, UTC" in text
+    assert "<span>4</span><span>2</span><span>0</span>" in text
+
+
+@pytest.mark.parametrize(
+    ("highest", "step"),
+    [(9.47, 5), (10, 5), (10.1, 7.5), (2.1, 1.5), (0.31, 0.2), (120, 75), (0, 1)],
+)
+def test_ticks_are_round_and_reach_the_tallest_column(highest, step):
+    assert tick_step(highest) == step
+
+
+def test_lists_the_gpu_time_that_runs_wasted(project, owner):
+    run = make_sample_run(project, has_gpu=True)
+    Diagnosis.objects.filter(run=run, ledger__isnull=False).update(
+        ledger={"gpus": 1, "computing": 45.0, "data_wait": 15.0, "evaluation": 60.0}
+    )
+
+    response = owner.get(address(project, "gpu-hours?days=all"))
+
+    wasted = response.context["wasteful"][0].ledger
+    assert wasted.wasted_share == pytest.approx(15 / 120)
+    text = response.content.decode().partition("Runs with the most wasted GPU time")[2]
+    assert '<th scope="col" class="number">Wasted</th>' in text
+    assert "12 %" in text
+    assert text.count("waiting for data") == 1  # in the breakdown
+
+
+def test_counts_the_runs_that_are_not_included(project, owner):
+    make_sample_run(project, has_gpu=True)
+    page = address(project, "gpu-hours?days=all")
+    assert "not included" not in text_of(owner, page)
+
+    make_run(project, "not diagnosed")
+    assert "1 run without GPU measurements is not included." in text_of(owner, page)
+
+    make_run(project, "another")
+    assert "2 runs without GPU measurements are not included." in text_of(owner, page)
 
 
 def test_emissions_need_the_carbon_intensity_of_the_electricity(project, owner):
