@@ -8,7 +8,6 @@ must be installed. An experiment becomes a project.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -25,8 +24,8 @@ from seamark.commands.importing.files import (
 from seamark.commands.importing.lineage import parents_first
 from seamark.commands.importing.mlflow_client import ClientStore
 from seamark.commands.importing.mlflow_server import Server
-from seamark.commands.importing.sources import Source, import_each
-from seamark.commands.output import MISUSED, Refusal, tell
+from seamark.commands.importing.sources import Mark, Source, import_marked
+from seamark.commands.output import Refusal, tell
 from seamark.commands.watched_run import add_names
 from seamark.errors import AgentError
 from seamark.importers.mlflow.database import Database
@@ -99,43 +98,32 @@ def perform(chosen: argparse.Namespace) -> int:
         ]
     if not found:
         raise Refusal("not_found", f"There is no run in {chosen.uri!a}.")
-    if len(found) > 1 and (chosen.run or os.environ.get("SEAMARK_RUN")):
-        raise Refusal(
-            "invalid_usage",
-            f"--run names one run, but there are {len(found):,}; leave it out.",
-            MISUSED,
-        )
-    runs = {
-        run.id: run
-        for run in parents_first(found, lambda run: run.id, lambda run: run.parent)
-    }
     # The projects and names of imported runs, by their ids in MLflow.
     places: dict[str, tuple[str, str]] = {}
 
-    def import_one(
+    def import_run(
         own: argparse.Namespace,
         settings: Settings,
-        source: Source,
-        marks: Mapping[Path, str],
+        run: StoredRun,
+        mark: Mark,
     ) -> Imported:
-        run = runs[source.mark]
-        ((_, mark),) = marks.items()
         parent = _parent(run, settings, places)
         with _readable(chosen.uri):
             imported = _import(own, settings._replace(parent=parent), store, run, mark)
         places[run.id] = settings.project, settings.run
         return imported
 
-    sources = [
-        Source(
-            run=run.name or key,
-            project=run.experiment,
-            key=key[:_KEY_CHARACTERS],
-            mark=key,
-        )
-        for key, run in runs.items()
-    ]
-    return import_each(chosen, sources, import_one)
+    runs = parents_first(found, lambda run: run.id, lambda run: run.parent)
+    return import_marked(chosen, [(_source(run), run) for run in runs], import_run)
+
+
+def _source(run: StoredRun) -> Source:
+    return Source(
+        run=run.name or run.id,
+        project=run.experiment,
+        key=run.id[:_KEY_CHARACTERS],
+        mark=run.id,
+    )
 
 
 def _store(place: str) -> Store:
@@ -196,13 +184,13 @@ def _import(
     settings: Settings,
     store: Store,
     run: StoredRun,
-    mark: str,
+    mark: Mark,
 ) -> Imported:
     imported = Imported()
     importer = Importer(settings, imported, chosen.tag)
     problems = imported.problems.setdefault(settings.run, Problems())
     started = (run.start or 0) * _MICROSECONDS
-    with importer.importing(mark, Path(run.id)):
+    with importer.importing(mark[0], Path(run.id)):
         importer.run_at(started)
         importer.assign(to_attributes(run.params, {}))
         importer.state(to_facts(run.id, run.tags))

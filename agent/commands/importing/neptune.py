@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +27,8 @@ from seamark.commands.importing.neptune_values import (
     store_long_texts,
     usable_values,
 )
-from seamark.commands.importing.sources import Source, import_each
-from seamark.commands.output import MISUSED, Refusal, counted, tell
+from seamark.commands.importing.sources import Mark, Source, import_marked
+from seamark.commands.output import Refusal, counted, tell
 from seamark.importers.neptune.export import (
     Header,
     Parts,
@@ -99,39 +98,23 @@ def perform(chosen: argparse.Namespace) -> int:
         raise Refusal("not_found", f"Folder not found: {chosen.files_path!a}.")
     exported = [_read(parts) for parts in _found(chosen)]
     runs = parents_first(exported, lambda run: run.key, lambda run: run.parent)
-    if len(runs) > 1 and (chosen.run or os.environ.get("SEAMARK_RUN")):
-        raise Refusal(
-            "invalid_usage",
-            f"--run names one run, and the export has {len(runs):,}. Omit --run, or name"
-            " the file of one run.",
-            MISUSED,
-        )
-    by_mark = {_mark(run.key): run for run in runs}
     # The imported runs that forks may continue.
     places: dict[tuple[str, str], str] = {}
 
-    def import_one(
-        own: argparse.Namespace,
-        settings: Settings,
-        source: Source,
-        marks: Mapping[Path, str],
+    def import_run(
+        own: argparse.Namespace, settings: Settings, run: _Exported, mark: Mark
     ) -> Imported:
-        run = by_mark[source.mark]
-        ((mark_path, mark),) = marks.items()
-        return _import(own, settings, run, places, (mark, mark_path))
+        return _import(own, settings, run, places, mark)
 
-    return import_each(
-        chosen,
-        [
-            Source(
-                run=run.name,
-                project=run.header.project.rpartition("/")[2],
-                key=run.header.run_id or run.parts.name,
-                mark=mark,
-            )
-            for mark, run in by_mark.items()
-        ],
-        import_one,
+    return import_marked(chosen, [(_source(run), run) for run in runs], import_run)
+
+
+def _source(run: _Exported) -> Source:
+    return Source(
+        run=run.name,
+        project=run.header.project.rpartition("/")[2],
+        key=run.header.run_id or run.parts.name,
+        mark=_mark(run.key),
     )
 
 
@@ -190,7 +173,7 @@ def _import(
     settings: Settings,
     run: _Exported,
     places: dict[tuple[str, str], str],
-    mark: tuple[str, Path],
+    mark: Mark,
 ) -> Imported:
     if run.problem:
         name = str(run.parts.files[0])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from seamark.commands.importing.files import (
     ALREADY_IMPORTED,
@@ -19,7 +19,14 @@ from seamark.commands.importing.files import (
     settings_of,
 )
 from seamark.commands.importing.results import as_json, report
-from seamark.commands.output import counted, print_json_rows, say, tell
+from seamark.commands.output import (
+    MISUSED,
+    Refusal,
+    counted,
+    print_json_rows,
+    say,
+    tell,
+)
 from seamark.errors import AgentError
 from seamark.reading.runs import read_runs
 from seamark.setting_values import usable_name
@@ -41,6 +48,9 @@ class Source:
     files: Mapping[Path, str] = field(default_factory=dict)
 
 
+Run = TypeVar("Run")
+# The path of a run's mark, and the value that it stores.
+Mark = tuple[str, Path]
 # Imports a run whose files have these marks; a run without files has one mark.
 ImportOne = Callable[
     [argparse.Namespace, Settings, Source, Mapping[Path, str]], Imported
@@ -78,6 +88,33 @@ def import_each(
         say(f"{counted(len(done), 'run')} imported, {len(failed)} skipped.")
     # Repeating a command is no failure, for example to import new runs of a folder.
     return int(any(each["code"] != ALREADY_IMPORTED for each in failed))
+
+
+def import_marked(
+    chosen: argparse.Namespace,
+    runs: Sequence[tuple[Source, Run]],
+    import_run: Callable[[argparse.Namespace, Settings, Run, Mark], Imported],
+) -> int:
+    """Import runs that have a mark of their own instead of files."""
+    if len(runs) > 1 and (chosen.run or os.environ.get("SEAMARK_RUN")):
+        raise Refusal(
+            "invalid_usage",
+            f"--run names one run, but there are {len(runs):,}. Omit --run, or import"
+            " only one run.",
+            MISUSED,
+        )
+    by_mark = {source.mark: run for source, run in runs}
+
+    def import_one(
+        own: argparse.Namespace,
+        settings: Settings,
+        source: Source,
+        marks: Mapping[Path, str],
+    ) -> Imported:
+        ((file, mark),) = marks.items()
+        return import_run(own, settings, by_mark[source.mark], (mark, file))
+
+    return import_each(chosen, [source for source, _ in runs], import_one)
 
 
 def _import(

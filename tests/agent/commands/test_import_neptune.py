@@ -407,7 +407,7 @@ def test_one_name_for_several_runs_is_rejected(tmp_path, capsys):
         write_run(tmp_path, f"RUN-{number}", losses(1))
 
     assert import_neptune(tmp_path, "--run", "mine") == 2
-    assert "the export has 2" in capsys.readouterr().err
+    assert "--run names one run, but there are 2" in capsys.readouterr().err
 
 
 def test_a_single_run_can_be_named(tmp_path, messages):
