@@ -77,3 +77,24 @@ def test_pages_have_two_widths():
         )
     }
     assert widths == {"1680px", "760px", "none"}
+
+
+def test_spacing_uses_the_token_of_its_value():
+    folder = Path("web/static/web/css")
+    sheet = (folder / "tokens.css").read_text(encoding="utf-8")
+    spaces = re.findall(r"--space-\w+: (\d+px)", sheet)
+    radii = re.findall(r"--radius[\w-]*: (\d+px)", sheet)
+    found = []
+    for path in sorted(folder.rglob("*.css")):
+        text = path.read_text(encoding="utf-8")
+        for name, value in re.findall(
+            r"(?<![\w-])((?:margin|padding)[\w-]*|(?:row-|column-)?gap|border-radius)"
+            r"\s*:\s*([^;{}]+)",
+            text,
+        ):
+            raw = re.findall(r"(?<![\w.-])\d+px", value)
+            known = radii if name == "border-radius" else spaces
+            found += [f"{path.name} {name}: {value}" for each in raw if each in known]
+
+    assert spaces
+    assert found == []
