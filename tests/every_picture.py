@@ -83,8 +83,8 @@ def main(arguments: Sequence[str]) -> int:
     found = {world: make[world]() for world in options.worlds}
     with server() as url, chromium() as browser:
         for world, things in found.items():
-            wanted = addresses_of(things, only)
-            seen = photographed(browser, url, things.member.user, wanted)
+            addresses = addresses_of(things, only)
+            seen = photographed(browser, url, things.member.user, addresses)
             for page, screen, theme, content in seen:
                 picture = Picture(world, page, screen, theme)
                 path = options.all / picture.file

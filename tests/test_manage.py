@@ -46,10 +46,10 @@ def test_a_python_that_is_too_old_says_so_in_one_line(monkeypatch, capsys):
 def test_help_lists_our_commands_with_a_sentence_each(arguments, capsys):
     assert manage.main(list(arguments)) == 0
 
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for name, sentence in manage.COMMANDS:
-        assert f"  {name} " in said
-        assert sentence in said
+        assert f"  {name} " in output
+        assert sentence in output
         assert sentence.endswith(".")
 
 

@@ -111,8 +111,8 @@ def test_what_is_installed_with_it_is_what_its_requirements_name(wheel):
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         metadata = email.message_from_bytes(archive.read(name))
 
-    wanted = [re.split(r"[<>=]", line)[0] for line in metadata.get_all("Requires-Dist")]
-    assert sorted(wanted) == ["msgspec", "nvidia-ml-py", "psutil", "zstandard"]
+    names = [re.split(r"[<>=]", line)[0] for line in metadata.get_all("Requires-Dist")]
+    assert sorted(names) == ["msgspec", "nvidia-ml-py", "psutil", "zstandard"]
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_it_installs_and_logs(version, wheel, tracker, tmp_path):
         text=True,
         check=False,
     )
-    said = subprocess.run(
+    result = subprocess.run(
         [folder / "bin/seamark", "--version"],
         env=environment,
         capture_output=True,
@@ -234,7 +234,7 @@ def test_it_installs_and_logs(version, wheel, tracker, tmp_path):
 
     assert (ran.returncode, ran.stderr) == (0, "")
     assert tracker.values("loss") == [1 / (step + 1) for step in range(100)]
-    assert said.returncode == 0, said.stderr
+    assert result.returncode == 0, result.stderr
 
 
 def test_pythons_that_are_promised_and_not_here_are_named(tmp_path, monkeypatch):

@@ -15,8 +15,8 @@ from tests.agent.tracker_double import Scripted
 
 
 def stored(tracker, path):
-    said = {m["path"]: m["digest"] for m in tracker.of_kind("file")}
-    return tracker.stored[said[path]]
+    digests = {m["path"]: m["digest"] for m in tracker.of_kind("file")}
+    return tracker.stored[digests[path]]
 
 
 @pytest.fixture

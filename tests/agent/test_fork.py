@@ -296,9 +296,9 @@ def test_a_script_that_is_imported_again_begins_nothing(tracker, tmp_path, metho
 
 
 def test_where_its_run_has_no_name_it_says_so(tracker, tmp_path):
-    said = perform(tmp_path, IMPORTED_AGAIN.replace("NAME", "None"), "spawn")
+    output = perform(tmp_path, IMPORTED_AGAIN.replace("NAME", "None"), "spawn")
 
-    assert said.count("has imported the script again") == 1
+    assert output.count("has imported the script again") == 1
     assert tracker.values("a") == [1.0]
 
 

@@ -33,14 +33,14 @@ for number in range(50):
     run["a"].append(number)
     run.finish()
 """)
-    said = kernel.run("""
+    output = kernel.run("""
 import time
 time.sleep(0.5)
 after = state()
 print(after[0], after[1] - before[1] <= 4, after[2:] == before[2:], "ok")
 """)
 
-    assert said == "[] True True ok\n"
+    assert output == "[] True True ok\n"
     assert [m["run"] for m in tracker.of_kind("open")][-1] == "r49"
     assert sorted(tracker.values("a")) == [float(number) for number in range(50)]
 

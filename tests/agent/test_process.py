@@ -266,21 +266,21 @@ def typed(lines, *arguments):
 
 def test_an_error_at_pythons_prompt_fails_no_run(tracker):
     lines = [*LOG_THREE.split("\n"), "1 / 0", "1 +", "run['b'].append(4.0)", "exit()"]
-    said = typed(lines)
+    output = typed(lines)
 
-    assert "ZeroDivisionError" in said
-    assert "SyntaxError" in said
-    assert tracker.values("b") == [4.0], said
+    assert "ZeroDivisionError" in output
+    assert "SyntaxError" in output
+    assert tracker.values("b") == [4.0], output
     assert tracker.states() == ["finished"]
 
 
 def test_a_script_that_fails_and_leaves_a_prompt_has_not_ended(tracker, tmp_path):
     script = tmp_path / "train.py"
     script.write_text(f"{LOG_THREE}\n1 / 0")
-    said = typed(["run['b'].append(4.0)", "exit()"], "-i", str(script))
+    output = typed(["run['b'].append(4.0)", "exit()"], "-i", str(script))
 
-    assert "ZeroDivisionError" in said
-    assert tracker.values("b") == [4.0], said
+    assert "ZeroDivisionError" in output
+    assert tracker.values("b") == [4.0], output
     assert tracker.states() == ["finished"]
 
 

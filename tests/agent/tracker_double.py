@@ -104,13 +104,16 @@ class TrackerDouble:
     def _answer_gone(self, handler: BaseHTTPRequestHandler) -> None:
         address, _, query = handler.path.partition("?")
         spool_id = address.split("/")[-2]
-        said = dict(pair.split("=") for pair in query.split("&"))
+        parameters = dict(pair.split("=") for pair in query.split("&"))
         with self.changed:
             self.requests.append((handler.path, dict(handler.headers), b""))
             scripted = self.gone_script.popleft() if self.gone_script else None
             if scripted is None or scripted.stores:
                 status, content = self._note_gone(
-                    spool_id, handler, after=int(said["after"]), time=int(said["time"])
+                    spool_id,
+                    handler,
+                    after=int(parameters["after"]),
+                    time=int(parameters["time"]),
                 )
             if scripted is not None:
                 status, content = scripted.status, scripted.body

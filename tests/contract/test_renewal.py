@@ -50,8 +50,8 @@ class ServerTransport:
         return Reply(answer.status_code, answer.get("Retry-After"), answer.content)
 
     def report_gone(self, spool_id, after, time):
-        said = f"after={after}&time={time}"
-        answer = self.client.post(f"/api/v1/ingest/{spool_id}/gone?{said}")
+        query = f"after={after}&time={time}"
+        answer = self.client.post(f"/api/v1/ingest/{spool_id}/gone?{query}")
         return Reply(answer.status_code, answer.get("Retry-After"), answer.content)
 
 
@@ -157,11 +157,11 @@ def test_two_copies_of_a_machine_log_on_and_both_are_stored(machine, copy, caplo
         second.stage,
         second.rank,
     )
-    (said,) = [
+    (message,) = [
         record.getMessage() for record in caplog.records if record.name == "seamark"
     ]
-    assert f"offline queue {first.id}:" in said
-    assert f"queue {second.id} of the same run" in said
+    assert f"offline queue {first.id}:" in message
+    assert f"queue {second.id} of the same run" in message
 
 
 @pytest.mark.parametrize("frames", [1, REMEMBERED_FRAMES, 3 * REMEMBERED_FRAMES])

@@ -154,19 +154,19 @@ def said_by_a_worker(address: str, *, is_leader: bool) -> list[str]:
 
 
 def test_on_sqlite_the_worker_has_the_priority_of_the_server(tmp_path):
-    said = said_by_a_worker(f"sqlite:///{tmp_path / 'db'}", is_leader=True)
+    output = said_by_a_worker(f"sqlite:///{tmp_path / 'db'}", is_leader=True)
 
-    assert int(said[0]) == os.nice(0)
-    assert not said[1] or said[1].endswith("nice 0")
+    assert int(output[0]) == os.nice(0)
+    assert not output[1] or output[1].endswith("nice 0")
 
 
 @pytest.mark.parametrize("is_leader", [True, False])
 def test_a_worker_stands_back_for_web_servers_on_the_same_machine(is_leader):
-    said = said_by_a_worker("postgresql://nobody@127.0.0.1/none", is_leader=is_leader)
+    output = said_by_a_worker("postgresql://nobody@127.0.0.1/none", is_leader=is_leader)
 
-    assert int(said[0]) == min(19, os.nice(0) + celery.STANDS_BACK_BY)
+    assert int(output[0]) == min(19, os.nice(0) + celery.STANDS_BACK_BY)
     # Other processes of the session are not changed.
-    if said[1] and is_leader:
-        assert said[1].endswith(f"nice {celery.STANDS_BACK_BY}")
-    elif said[1]:
-        assert not said[1].endswith(f"nice {celery.STANDS_BACK_BY}")
+    if output[1] and is_leader:
+        assert output[1].endswith(f"nice {celery.STANDS_BACK_BY}")
+    elif output[1]:
+        assert not output[1].endswith(f"nice {celery.STANDS_BACK_BY}")

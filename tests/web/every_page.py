@@ -456,8 +456,8 @@ def make_notification(run: Run, member: Member) -> Notification:
 def make_rule(project: Project, member: Member) -> MetricRule:
     by = {"user_id": member.user_id}
     create_rule(project, RuleRequest("val/loss", "not-finite"), **by)
-    wanted = RuleRequest("train/*", "above", "0.1", "3", "steps", is_shared=True)
-    return create_rule(project, wanted, **by)
+    rule_request = RuleRequest("train/*", "above", "0.1", "3", "steps", is_shared=True)
+    return create_rule(project, rule_request, **by)
 
 
 def discuss(run: Run, member: Member, name: str) -> RunComment:
@@ -532,8 +532,8 @@ def make_invitation(member: Member, project: Project) -> dict[str, object]:
     )
     address = InvitationRequest(Role.MEMBER, email="new.colleague@example.com")
     invite(workspace, address, audit)
-    wanted = InvitationRequest(Role.VIEWER, project, max_uses=None)
-    secret = invite(workspace, wanted, audit)
+    invitation_request = InvitationRequest(Role.VIEWER, project, max_uses=None)
+    secret = invite(workspace, invitation_request, audit)
     return {
         "member_id": added.id,
         "invitation_id": Invitation.objects.latest("id").id,
@@ -548,5 +548,5 @@ def make_share(run: Run, member: Member, label: str) -> dict[str, object]:
 
 def share(project: Project, member: Member, kind: str, of: str, label: str = "") -> str:
     """Return the secret of a link with every tick."""
-    wanted = LinkRequest(kind, of, frozenset(Part), label)
-    return make_link(project, browser_of(member), wanted)
+    link_request = LinkRequest(kind, of, frozenset(Part), label)
+    return make_link(project, browser_of(member), link_request)

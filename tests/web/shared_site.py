@@ -113,8 +113,8 @@ class Site:
 
     def link(self, kind: str = "run", parts: frozenset[Part] = frozenset()) -> str:
         """Make a link, and return the address below which everything of it lies."""
-        wanted = LinkRequest(kind, self.of(kind), parts)
-        return f"/s/{make_link(self.project, browser_of(self.maker), wanted)}/"
+        link_request = LinkRequest(kind, self.of(kind), parts)
+        return f"/s/{make_link(self.project, browser_of(self.maker), link_request)}/"
 
 
 def slow(kind: str, *parts: Part) -> object:

@@ -69,9 +69,11 @@ def test_a_server_packs_what_pages_name_before_anybody_asks(client, tmp_path):
 
 
 def test_what_is_packed_already_is_left(client):
-    said, _ = body_of(client, "/static/web/fonts/inter-latin-wght-normal.woff2", "br")
+    encoding, _ = body_of(
+        client, "/static/web/fonts/inter-latin-wght-normal.woff2", "br"
+    )
 
-    assert said == ""
+    assert encoding == ""
 
 
 def test_a_browser_that_has_it_gets_nothing_again(client):

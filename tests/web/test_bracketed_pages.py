@@ -182,11 +182,11 @@ def test_what_is_not_data_is_told_in_the_language(
             page = client.get(address, headers=SPEAKS).content.decode()
             found[name] = texts_of(page)
     # Most stand on every page.
-    told = {
+    is_covered = {
         text: is_told(text, written) for texts in found.values() for text in set(texts)
     }
     untold = {
-        name: [text for text in dict.fromkeys(texts) if not told[text]]
+        name: [text for text in dict.fromkeys(texts) if not is_covered[text]]
         for name, texts in found.items()
     }
 

@@ -38,8 +38,8 @@ def test_a_language_is_made_kept_and_compiled(tmp_path):
     source = tmp_path / "de" / "LC_MESSAGES" / "django.po"
     untold = 'msgid "Page not found"\nmsgstr ""'
     assert untold in source.read_text()
-    told = source.read_text().replace(untold, untold[:-2] + '"Hier ist nichts"')
-    source.write_text(told + '\nmsgid "A text that went"\nmsgstr "Weg"\n')
+    translated = source.read_text().replace(untold, untold[:-2] + '"Hier ist nichts"')
+    source.write_text(translated + '\nmsgid "A text that went"\nmsgstr "Weg"\n')
 
     call_command("texts", folder=tmp_path)
 
@@ -61,9 +61,9 @@ def test_without_gettext_the_command_says_what_to_install(tmp_path, monkeypatch)
 
 def test_every_text_of_a_script_is_gathered():
     """xgettext reads a language without regular expressions and templates."""
-    gathered = catalogue(FOLDER, "en", "djangojs").replace('"\n"', "")
+    catalogue_text = catalogue(FOLDER, "en", "djangojs").replace('"\n"', "")
     scripts = (WEB / "static" / "web" / "js").rglob("*.js")
     called = {text for path in scripts for text in CALL.findall(path.read_text())}
 
     assert called
-    assert [text for text in sorted(called) if f'"{text}"' not in gathered] == []
+    assert [text for text in sorted(called) if f'"{text}"' not in catalogue_text] == []

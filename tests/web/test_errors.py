@@ -111,11 +111,11 @@ def test_a_foreign_host_name_is_told_which_setting_to_change(client):
 
 @pytest.mark.parametrize("status", [403, 404, 405, 413, 429, 500, 503])
 def test_every_refusal_says_what_to_do(status):
-    told = PAGES[HTTPStatus(status)]
+    error_page = PAGES[HTTPStatus(status)]
 
-    assert told.title
-    assert told.message.endswith(".")
-    assert told.advice.endswith(".")
+    assert error_page.title
+    assert error_page.message.endswith(".")
+    assert error_page.advice.endswith(".")
 
 
 def test_an_address_that_takes_forms_says_so_when_it_is_opened(member, client_of):

@@ -127,9 +127,9 @@ def test_figures_are_told_apart_by_their_language(german, member, client_of):
     assert english["ETag"] != spoken["ETag"]
     # The answer cache is separate for each language.
     assert asked().content == english.content
-    held = {"if-none-match": english["ETag"]}
-    assert asked(**held).status_code == HTTPStatus.NOT_MODIFIED
-    assert asked(**held, **GERMAN).status_code == HTTPStatus.OK
+    cached = {"if-none-match": english["ETag"]}
+    assert asked(**cached).status_code == HTTPStatus.NOT_MODIFIED
+    assert asked(**cached, **GERMAN).status_code == HTTPStatus.OK
 
 
 @pytest.mark.parametrize("path", ["/api/v1/projects", "/api/v1/nowhere", "/livez"])

@@ -17,20 +17,20 @@ LINE = f"db_password={SECRET}"
 def test_a_traceback_begins_with_a_whole_line(more):
     error = ValueError(f"{LINE}\n" * 2_000 + "x" * more)
 
-    told = failure.facts(ValueError, error, None)["traceback"]
+    text = failure.facts(ValueError, error, None)["traceback"]
 
-    mark, first, *_ = told.split("\n")
+    mark, first, *_ = text.split("\n")
     assert mark.endswith("earlier characters are not stored")
     assert first == LINE
-    assert "staple" not in redacted(told)
+    assert "staple" not in redacted(text)
 
 
 def test_a_message_is_whole_until_secrets_are_taken_out():
     message = "x" * 9_990 + f" {LINE}"
 
-    told = failure.facts(ValueError, ValueError(message), None)["message"]
+    text = failure.facts(ValueError, ValueError(message), None)["message"]
 
-    assert told == message
+    assert text == message
 
 
 @pytest.mark.parametrize("more", range(0, len(LINE) + 1, 3))

@@ -164,7 +164,7 @@ def test_zsh_completes_with_it(known, shell, typed, found):
 def test_fish_completes_with_it(known, shell, typed, found):
     script = 'seamark completion fish | source; complete -C "$argv[1]"'
 
-    said = shell("fish", "--no-config", "-c", script, typed)
+    output = shell("fish", "--no-config", "-c", script, typed)
 
     # File names come last; there are none here.
-    assert [line.split("\t")[0] for line in said.splitlines()] == found
+    assert [line.split("\t")[0] for line in output.splitlines()] == found

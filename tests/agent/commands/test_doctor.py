@@ -28,9 +28,9 @@ def doctor(capsys):
 
     def run():
         code = look(Namespace(json=True))
-        said = json.loads(capsys.readouterr().out)
-        assert said["ok"] is (code == 0)
-        return code, {check["name"]: check for check in said["checks"]}
+        printed = json.loads(capsys.readouterr().out)
+        assert printed["ok"] is (code == 0)
+        return code, {check["name"]: check for check in printed["checks"]}
 
     return run
 
@@ -217,11 +217,11 @@ def test_secrets_of_a_server_on_the_same_machine_are_not_said(
 
     _, found = doctor()
 
-    said = " ".join(check["text"] for check in found.values())
-    assert "SEAMARK_SECRET_KEY" in said
-    assert "SEAMARK_STAGE=train" in said
-    assert "of the signing kind" not in said
-    assert "hidden-word" not in said
+    texts = " ".join(check["text"] for check in found.values())
+    assert "SEAMARK_SECRET_KEY" in texts
+    assert "SEAMARK_STAGE=train" in texts
+    assert "of the signing kind" not in texts
+    assert "hidden-word" not in texts
 
 
 def test_a_password_in_an_address_that_is_none_is_not_said(doctor, monkeypatch):

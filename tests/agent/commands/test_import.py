@@ -80,11 +80,11 @@ def test_a_log_becomes_a_run_that_was_when_the_log_was(log, messages, capsys):
     ((mark, name),) = file_facts.items()
     assert mark.startswith("monitoring/train/imported/")
     assert name == "gpu.csv"
-    told = capsys.readouterr()
-    assert told.out.startswith(
+    captured = capsys.readouterr()
+    assert captured.out.startswith(
         "4 points from 2026-08-12T10:00:00Z to 2026-08-12T10:00:01Z"
     )
-    assert "gpu.csv, line 4: it does not have 5 values" in told.err
+    assert "gpu.csv, line 4: it does not have 5 values" in captured.err
 
 
 def test_that_an_import_has_begun_is_on_the_disk_before_its_second_point(messages):
@@ -112,10 +112,12 @@ def test_of_files_that_hold_the_same_one_is_imported(log, tmp_path, messages, ca
 
     assert main(["import", "nvidia-smi", str(log), str(log), str(copy), "--json"]) == 0
 
-    told = capsys.readouterr()
-    assert json.loads(told.out)["points"] == 4
-    assert f"{str(log)!a} is skipped" in told.err
-    assert f"{str(copy)!a} is skipped: {str(log)!a} has the same content" in told.err
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["points"] == 4
+    assert f"{str(log)!a} is skipped" in captured.err
+    assert (
+        f"{str(copy)!a} is skipped: {str(log)!a} has the same content" in captured.err
+    )
     assert list(values_of(messages()).values()).count("gpu.csv") == 1
 
 
@@ -304,9 +306,9 @@ def test_history_with_histograms_of_all_weights_is_read(tmp_path, messages, caps
 
     assert main(["import", "wandb", str(path), "--json"]) == 0
 
-    told = json.loads(capsys.readouterr().out)
-    assert (told["points"], paths_of(messages())) == (1, {"loss"})
-    assert [note["cause"] for note in told["not_understood"]] == [
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["points"], paths_of(messages())) == (1, {"loss"})
+    assert [note["cause"] for note in printed["not_understood"]] == [
         "'gradients/a' is skipped: its type 'histogram' cannot be read",
         "'gradients/b' is skipped: its type 'histogram' cannot be read",
     ]
@@ -455,9 +457,10 @@ def test_traces_of_one_name_are_both_kept_and_share_no_step(tmp_path, messages, 
     )
     assert first == Path("monitoring/trace/traces/w.json")
     assert re.fullmatch(r"[0-9a-f]{8}-w\.json", second.name)
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert (
-        f"{later}, line 1: its steps continue after those of the previous trace" in told
+        f"{later}, line 1: its steps continue after those of the previous trace"
+        in output
     )
 
 

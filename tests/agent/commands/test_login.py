@@ -43,9 +43,9 @@ def test_the_address_and_the_token_are_stored_for_their_owner_alone(
 def test_programs_are_told_the_same_as_json(login, site, agent_file):
     _, output, _ = login(site.url, "--json")
 
-    said = json.loads(output)
-    assert (said["url"], said["file"]) == (site.url, str(agent_file))
-    assert {name: said[name] for name in ME} == ME
+    printed = json.loads(output)
+    assert (printed["url"], printed["file"]) == (site.url, str(agent_file))
+    assert {name: printed[name] for name in ME} == ME
     assert TOKEN not in output
 
 

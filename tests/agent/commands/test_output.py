@@ -74,9 +74,9 @@ def test_no_spreadsheet_computes_a_name():
 
 @pytest.mark.parametrize(("no_color", "is_coloured"), [("", True), ("1", False)])
 def test_colours_are_for_terminals_that_want_them(tmp_path, no_color, is_coloured):
-    said = on_a_terminal(tmp_path, columns=40, NO_COLOR=no_color)
+    output = on_a_terminal(tmp_path, columns=40, NO_COLOR=no_color)
 
-    assert (b"\x1b[" in said) is is_coloured
+    assert (b"\x1b[" in output) is is_coloured
 
 
 def test_elsewhere_there_are_none(perform):
@@ -84,10 +84,10 @@ def test_elsewhere_there_are_none(perform):
 
 
 def test_a_narrow_terminal_is_wide_enough(tmp_path):
-    said = on_a_terminal(tmp_path, columns=40, NO_COLOR="1").decode()
+    output = on_a_terminal(tmp_path, columns=40, NO_COLOR="1").decode()
 
     # A command that can be copied stays in one piece.
-    words = [line for line in said.splitlines() if "seamark run" not in line]
+    words = [line for line in output.splitlines() if "seamark run" not in line]
     assert max(map(len, words)) <= 62
 
 

@@ -23,9 +23,9 @@ def test_every_command_explains_itself_with_an_example(name, capsys):
         main([name, "--help"])
 
     assert ended.value.code == 0
-    said = capsys.readouterr().out
-    assert f"examples:\n  {COMMANDS[name].EXAMPLES[0]}" in said
-    assert "--json" in said
+    output = capsys.readouterr().out
+    assert f"examples:\n  {COMMANDS[name].EXAMPLES[0]}" in output
+    assert "--json" in output
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_every_command_explains_itself_with_an_example(name, capsys):
 def test_what_was_probably_meant_is_named(words, hint, capsys):
     assert main(words) == 2
 
-    said = capsys.readouterr()
-    assert hint in said.err
-    assert said.out == ""
+    captured = capsys.readouterr()
+    assert hint in captured.err
+    assert captured.out == ""
 
 
 def test_options_behind_the_program_are_its_own(perform):
@@ -68,8 +68,8 @@ def test_options_behind_the_program_are_its_own(perform):
 def test_a_refusal_is_json_where_json_is_asked_for(capsys):
     assert main(["ls", "--jsn", "--json"]) == 2
 
-    said = json.loads(capsys.readouterr().out)
-    assert said["error"]["code"] == "invalid_usage"
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["error"]["code"] == "invalid_usage"
 
 
 def test_help_is_a_command_too(capsys):
@@ -82,9 +82,13 @@ def test_help_is_a_command_too(capsys):
 def test_without_a_command_programs_get_json(capsys):
     assert main(["--json"]) == 0
 
-    said = json.loads(capsys.readouterr().out)
-    assert said["commands"] == list(COMMANDS)
-    assert (said["server"], said["has_token"], said["spools"]) == (None, False, 0)
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["commands"] == list(COMMANDS)
+    assert (printed["server"], printed["has_token"], printed["spools"]) == (
+        None,
+        False,
+        0,
+    )
 
 
 def test_ctrl_c_ends_quietly(start, tracker):

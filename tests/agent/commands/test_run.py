@@ -386,7 +386,7 @@ def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
     """The program is then a child of the watching process."""
     command = f'sleep 1 && exit 3 & exec "{sys.executable}" -m seamark watch --pid $!'
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    told = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", command],
         cwd=tmp_path,
         env=environment,
@@ -395,7 +395,7 @@ def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
         text=True,
     ).stderr
 
-    assert f"as run {tracker.of_kind('open')[0]['run']!r} of 'default'" in told
+    assert f"as run {tracker.of_kind('open')[0]['run']!r} of 'default'" in result
     assert states(tracker) == [("failed", "The program ended with exit code 3.")]
     assert "monitoring/main/watched" not in tracker.attributes()
 
@@ -403,14 +403,14 @@ def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
 def test_without_arguments_it_says_what_there_is(capsys):
     assert main([]) == 0
 
-    said = capsys.readouterr().out
-    assert all(f"\n    {name} " in said for name in COMMANDS)
+    output = capsys.readouterr().out
+    assert all(f"\n    {name} " in output for name in COMMANDS)
 
 
 @pytest.mark.parametrize(
     ("code", "words"), [(0, None), (1, "exit code 1"), (-9, "SIGKILL"), (-99, "99")]
 )
 def test_how_a_program_ended_is_said_in_words(code, words):
-    said = describe(code)
+    text = describe(code)
 
-    assert said is None if words is None else words in said
+    assert text is None if words is None else words in text

@@ -292,12 +292,12 @@ def test_what_a_living_process_holds_is_not_called_delivered(tracker, capsys):
         assert main(["sync", "--json"]) == 0
         found = said(capsys)
         assert main(["sync"]) == 0
-        told = capsys.readouterr().out
+        output = capsys.readouterr().out
 
     (spool,) = found["in_use"]
     assert (spool["run"], spool["pending_bytes"] > 0) == ("r", True)
-    assert "is in use" in told
-    assert "All data is delivered" not in told
+    assert "is in use" in output
+    assert "All data is delivered" not in output
 
 
 @pytest.mark.usefixtures("left")

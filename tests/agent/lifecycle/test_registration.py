@@ -118,5 +118,7 @@ def test_a_run_whose_frames_differ_goes_on_and_ends_as_ever(
     assert tracker.states() == ["finished"]
     assert len(tracker.frames) == 2
     assert list(spool_root.glob("*-*")) == []
-    said = [record.getMessage() for record in caplog.records]
-    assert [line.startswith("the server has different data") for line in said] == [True]
+    messages = [record.getMessage() for record in caplog.records]
+    assert [line.startswith("the server has different data") for line in messages] == [
+        True
+    ]

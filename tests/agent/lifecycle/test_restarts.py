@@ -69,11 +69,11 @@ def test_a_process_knows_when_it_was_started():
         "import time; from seamark.lifecycle.restarts import process_start as began\n"
     )
     code += "time.sleep(0.5); print(began(time.time()))"
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True
     )
 
-    assert now - 0.1 < float(told.stdout) < time.time() - 0.4
+    assert now - 0.1 < float(result.stdout) < time.time() - 0.4
 
 
 def test_a_rank_that_is_late_does_not_hide_what_another_has_logged(

@@ -131,9 +131,9 @@ def test_a_file_of_the_kernel_that_says_it_is_empty_is_kept(tmp_path):
     with Path("/proc/version").open("rb") as file:
         blob = blobs.keep_file(file.fileno())
 
-    said = Path("/proc/version").read_bytes()
-    assert blob.size == len(said) > 0
-    assert blobs.read(blob, 0, 10_000) == said
+    content = Path("/proc/version").read_bytes()
+    assert blob.size == len(content) > 0
+    assert blobs.read(blob, 0, 10_000) == content
 
 
 def test_a_content_is_on_the_disk_before_it_has_its_name(tmp_path, synced):

@@ -107,17 +107,17 @@ def test_clusters_and_hosts_of_virtual_machines_are_networks():
 
 
 def test_a_program_that_is_a_file_system_is_known_by_its_name_or_its_source():
-    said = {s: is_network(k, s) for s, k in FUSE_OVER_A_NETWORK.items()}
-    assert said == dict.fromkeys(FUSE_OVER_A_NETWORK, True)
+    found = {s: is_network(k, s) for s, k in FUSE_OVER_A_NETWORK.items()}
+    assert found == dict.fromkeys(FUSE_OVER_A_NETWORK, True)
 
-    said = {s: is_network(k, s) for s, k in LOCAL_FUSE.items()}
-    assert said == dict.fromkeys(LOCAL_FUSE, False)
+    found = {s: is_network(k, s) for s, k in LOCAL_FUSE.items()}
+    assert found == dict.fromkeys(LOCAL_FUSE, False)
 
 
 def test_of_a_program_that_nobody_knows_nothing_is_said():
-    said = {s: is_network(k, s) for s, k in UNKNOWN_FUSE.items()}
+    found = {s: is_network(k, s) for s, k in UNKNOWN_FUSE.items()}
 
-    assert said == dict.fromkeys(UNKNOWN_FUSE)
+    assert found == dict.fromkeys(UNKNOWN_FUSE)
 
 
 def test_the_file_system_of_a_real_folder_is_known():

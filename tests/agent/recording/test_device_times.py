@@ -196,9 +196,9 @@ def test_phases_of_a_loop_are_logged_with_their_steps(tracker, device):
     train(run, device, 1)
     run.finish()
 
-    told = "monitoring/train/step/device/forward_seconds"
-    assert tracker.steps(told)[:4] == [0, 1, 2, 3]
-    assert set(tracker.values(told)) == {0.02}
+    path = "monitoring/train/step/device/forward_seconds"
+    assert tracker.steps(path)[:4] == [0, 1, 2, 3]
+    assert set(tracker.values(path)) == {0.02}
 
 
 def test_a_device_that_fails_is_asked_no_more_and_training_goes_on(tracker, device):
@@ -228,8 +228,8 @@ def test_a_fact_that_cannot_be_read_takes_no_times_along(tracker, device):
     train(run, device, 4)
     run.finish()
 
-    told = tracker.steps("monitoring/train/step/device/forward_seconds")
-    assert told[:3] == [0, 1, 2]
+    steps = tracker.steps("monitoring/train/step/device/forward_seconds")
+    assert steps[:3] == [0, 1, 2]
 
 
 def test_a_forked_child_leaves_the_device_alone(tracker, device):

@@ -58,11 +58,11 @@ def test_a_file_arrives_with_its_name(tracker, large):
     with init() as run:
         run["model/best"].upload(large)
 
-    said = files(tracker)["model/best"]
-    assert said["name"] == "best.pt"
-    assert said["size"] == len(LARGE)
-    assert said["type"] == "application/octet-stream"
-    assert tracker.stored[said["digest"]] == LARGE
+    file = files(tracker)["model/best"]
+    assert file["name"] == "best.pt"
+    assert file["size"] == len(LARGE)
+    assert file["type"] == "application/octet-stream"
+    assert tracker.stored[file["digest"]] == LARGE
 
 
 def test_an_array_and_a_file_are_stored_by_assignment_too(tracker, tmp_path):
@@ -530,12 +530,12 @@ def test_pictures_of_a_series_are_records_that_name_their_contents(tracker, capl
         run["samples"].append(1.0)
         run["samples"].append(agent.Image(b"no picture", name="notes.txt"))
 
-    [*said] = tracker.of_kind("records")
-    steps = [step for m in said for step in doubles(m["steps"])]
-    values = b"".join(m["values"] for m in said)
+    [*records] = tracker.of_kind("records")
+    steps = [step for m in records for step in doubles(m["steps"])]
+    values = b"".join(m["values"] for m in records)
     size = 32 + 8 + len("image/png")
     digests = [values[at : at + 32].hex() for at in range(0, len(values), size)]
-    assert {(m["kind"], m["path"]) for m in said} == {("image", "samples")}
+    assert {(m["kind"], m["path"]) for m in records} == {("image", "samples")}
     assert steps == [3, 7, 8]
     assert all(tracker.stored[digest].startswith(b"\x89PNG") for digest in digests)
     assert "already contains a series of images" in caplog.text
@@ -548,10 +548,10 @@ def test_log_takes_what_append_takes(tracker):
         run.log({"loss": 0.5, "samples": agent.Image(pixels), "said": "x"}, step=4)
         run["samples"].extend([agent.Image(pixels)], steps=[5])
 
-    said = [
+    records = [
         (m["path"], s) for m in tracker.of_kind("records") for s in doubles(m["steps"])
     ]
-    assert sorted(said) == [("said", 4), ("samples", 4), ("samples", 5)]
+    assert sorted(records) == [("said", 4), ("samples", 4), ("samples", 5)]
     assert tracker.steps("loss") == [4]
 
 
@@ -564,9 +564,9 @@ def test_what_can_only_be_a_picture_needs_no_name_for_it(tracker):
         run.log({"loss": 0.5, "figures": axes}, step=2)
         run["figures"].extend([picture, figure], steps=[3, 4])
 
-    [*said] = tracker.of_kind("records")
-    steps = [step for m in said for step in doubles(m["steps"])]
-    assert {(m["kind"], m["path"]) for m in said} == {("image", "figures")}
+    [*records] = tracker.of_kind("records")
+    steps = [step for m in records for step in doubles(m["steps"])]
+    assert {(m["kind"], m["path"]) for m in records} == {("image", "figures")}
     assert steps == [1, 2, 3, 4]
     assert tracker.steps("loss") == [2]
     assert all(data.startswith(b"\x89PNG") for data in tracker.stored.values())

@@ -70,9 +70,9 @@ def test_a_series_holds_one_kind_and_says_so_once(tracker, caplog):
     assert tracker.values("loss") == [1.0]
     assert texts(tracker, "text") == [(0, "a")]
     assert texts(tracker, "value") == []
-    told = sorted(record.getMessage() for record in caplog.records)
-    assert len(told) == 3
-    assert "'loss' already contains a series of numbers" in told[0]
+    messages = sorted(record.getMessage() for record in caplog.records)
+    assert len(messages) == 3
+    assert "'loss' already contains a series of numbers" in messages[0]
 
 
 def test_a_text_that_is_too_long_keeps_its_beginning(tracker, caplog):

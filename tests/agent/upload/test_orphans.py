@@ -151,8 +151,8 @@ def test_a_time_that_cannot_be_is_not_said(abandoned, deliver, tracker, seconds)
 
     deliver()
 
-    (told,) = tracker.gone.values()
-    assert 0 <= told <= time.time_ns() // 1_000
+    (reported,) = tracker.gone.values()
+    assert 0 <= reported <= time.time_ns() // 1_000
 
 
 @pytest.fixture
@@ -322,7 +322,7 @@ def test_the_end_is_said_again_where_its_deliverer_was_killed(
 ):
     shutil.copytree(abandoned, tmp_path / "copy")
     deliver()
-    said = dict(tracker.gone)
+    reported = dict(tracker.gone)
     shutil.copytree(tmp_path / "copy", abandoned)
     (abandoned / "acknowledged").write_text(f"{acknowledged:020}")
     requests = len(tracker.requests)
@@ -330,7 +330,7 @@ def test_the_end_is_said_again_where_its_deliverer_was_killed(
     deliver()
 
     assert len(tracker.requests) == requests + (acknowledged == 2)
-    assert tracker.gone == said
+    assert tracker.gone == reported
     assert not abandoned.exists()
 
 
@@ -404,10 +404,10 @@ def test_what_was_found_goes_only_where_it_may_by_the_settings_of_then(
 def say_of(folder, *, host="node-7", boot="another"):
     """Have a spool be that of another machine."""
     file = folder / DESCRIPTION_FILE
-    said = json.loads(file.read_text())
-    said["boot"] = boot
-    said["origin"]["host"] = host
-    file.write_text(json.dumps(said))
+    description = json.loads(file.read_text())
+    description["boot"] = boot
+    description["origin"]["host"] = host
+    file.write_text(json.dumps(description))
 
 
 def test_a_spool_of_another_machine_is_left_alone_while_its_process_may_live(

@@ -151,9 +151,11 @@ def test_lines_of_runs_are_read_together_on_all_charts(visit, ada, project, wher
 
     # The same position on the other chart, with the same line's value there.
     place = chart.locator(f"{BOX} .chart__place").text_content() or ""
-    said = other.locator(".chart__reading")
+    message = other.locator(".chart__reading")
     expect(other.locator(".chart__cursor")).to_be_visible()
-    expect(said).to_have_text(f"{1 + np.sin(float(place.split()[-1]) / 50) / 10:.4g}")
+    expect(message).to_have_text(
+        f"{1 + np.sin(float(place.split()[-1]) / 50) / 10:.4g}"
+    )
     # Its drawn line.
     drawn = {
         trace.get_attribute("stroke")

@@ -239,11 +239,11 @@ def test_a_poll_that_is_refused_says_so_quietly_and_goes_on(
         }"""
     )
 
-    said = page.locator(".stale")
-    expect(said).to_contain_text("Not refreshed since")
+    message = page.locator(".stale")
+    expect(message).to_contain_text("Not refreshed since")
     expect(page.locator(".toast")).to_have_count(0)
     answer |= {"status": 200, "body": "well"}
-    expect(said).to_be_hidden()
+    expect(message).to_be_hidden()
     expect(page.locator("#polled")).to_have_text("well")
     watch.allow("503")
 
@@ -311,8 +311,8 @@ def test_who_comes_second_is_told_and_decides(visit, ada, dashboard, watch):
     remove_widget(dashboard, TEXT, version=1, user_id=ada.user_id)
 
     page.get_by_role("button", name="Save", exact=True).click()
-    said = page.get_by_role("dialog").get_by_role("alert")
-    expect(said).to_contain_text("ada changed this dashboard")
+    message = page.get_by_role("dialog").get_by_role("alert")
+    expect(message).to_contain_text("ada changed this dashboard")
     watch.allow("409")
     expect(page.get_by_label("Title")).to_have_value("Mine")
     page.get_by_role("button", name="Save anyway").click()

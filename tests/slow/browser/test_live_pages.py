@@ -166,13 +166,13 @@ def test_files_appear_and_arrive(visit, ada, run):
     write(run, [file_message("model/last", b"x")])
 
     expect(page.locator("#files")).to_contain_text("uploading")
-    expect(page.locator("#files-told")).to_contain_text("1 uploading")
+    expect(page.locator("#files-status")).to_contain_text("1 uploading")
     page.get_by_role("link", name="last").click()
     expect(page.locator("#file-preview")).to_contain_text("Uploading")
     add(run, "model/last", b"x")
     look_again(page, "#files")
     expect(page.locator("#files")).not_to_contain_text("uploading")
-    expect(page.locator("#files-told")).not_to_contain_text("uploading")
+    expect(page.locator("#files-status")).not_to_contain_text("uploading")
     expect(page.locator("#file-preview")).not_to_contain_text("Uploading")
 
 
@@ -189,13 +189,13 @@ def test_attributes_change_in_branches_as_somebody_has_opened_them(visit, ada, r
     expect(branch).to_contain_text("432")
     expect(branch.get_by_role("link", name="x", exact=True)).to_be_visible()
     expect(page.locator("#attributes")).to_contain_text("first")
-    expect(page.locator("#attributes-told")).to_contain_text("32 attributes")
+    expect(page.locator("#attributes-status")).to_contain_text("32 attributes")
     assert branch.evaluate("(each) => each.open")
     # A branch that the user closed stays closed.
     branch.locator("summary").first.click()
     write_values(run, {"params/b/y": 6})
     look_again(page, "#attributes")
-    expect(page.locator("#attributes-told")).to_contain_text("33 attributes")
+    expect(page.locator("#attributes-status")).to_contain_text("33 attributes")
     assert not branch.evaluate("(each) => each.open")
 
 
@@ -299,12 +299,12 @@ class TestComparisons:
         page = visit(f"{address}&tab=findings", ada)
         asked = page.locator("#compare-findings")
         expect(asked).to_have_attribute("hx-trigger", "every 10s")
-        told = asked.locator(".compare-bar")
-        expect(told).to_contain_text("baseline")
+        bar = asked.locator(".compare-bar")
+        expect(bar).to_contain_text("baseline")
 
         diagnose_run(run.id)
         look_again(page, "#compare-findings")
-        expect(told).not_to_contain_text("baseline")
+        expect(bar).not_to_contain_text("baseline")
 
     def test_parallel_axes_follow_and_keep_what_was_chosen(
         self, visit, ada, run, address

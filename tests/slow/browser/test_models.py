@@ -148,7 +148,7 @@ def test_a_chart_takes_no_more_series_than_the_server_draws(run):
 
 
 def test_answers_that_belong_to_no_place_are_told(run):
-    told = run("""async () => {
+    messages = run("""async () => {
       const { errorMessageOf } = await import("/static/web/js/core/request_errors.js")
       const answer = (status, type) => ({ status, headers: new Headers({ "Content-Type": type }) })
       return [
@@ -158,8 +158,8 @@ def test_answers_that_belong_to_no_place_are_told(run):
       ]
     }""")
 
-    assert told[:2] == ["Not allowed.", None]
-    assert "Try again" in told[2]
+    assert messages[:2] == ["Not allowed.", None]
+    assert "Try again" in messages[2]
 
 
 def test_a_failed_question_leaves_no_rows_of_the_one_before(run):

@@ -666,18 +666,18 @@ def test_more_runs_than_an_address_names_stay_ticked_when_the_page_is_loaded_aga
     add_runs(project, 120)
     page = open_runs()
     box = page.get_by_role("checkbox", name="Select visible runs")
-    said = page.get_by_text("119 selected")
+    message = page.get_by_text("119 selected")
 
     box.click()
     # Their rows are fetched first.
     expect(page.get_by_text("120 selected")).to_be_visible()
     mark(page, "run 00002").click()
-    expect(said).to_be_visible()
+    expect(message).to_be_visible()
     assert "runs=" not in address_now(page)
     page.get_by_label("Filter by name or tag").fill("run 0000")
     expect(page.get_by_text("10 of 120 runs")).to_be_visible()
     page.reload(wait_until="networkidle")
-    expect(said).to_be_visible()
+    expect(message).to_be_visible()
     expect(row_of(page, "run 00003")).to_have_attribute("aria-selected", "true")
     expect(row_of(page, "run 00002")).to_have_attribute("aria-selected", "false")
 
@@ -691,12 +691,12 @@ def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
 ):
     add_runs(project, 1_003)
     page = open_runs()
-    said = page.get_by_text("All 1,003 matching runs")
+    message = page.get_by_text("All 1,003 matching runs")
     offer = page.get_by_role("button", name="Select all 1,003 matching runs")
     page.get_by_role("checkbox", name="Select visible runs").click()
 
     offer.click()
-    expect(said).to_be_visible()
+    expect(message).to_be_visible()
     mark(page, "run 00002").click()
     expect(page.get_by_text("999 selected")).to_be_visible()
     offer.click()

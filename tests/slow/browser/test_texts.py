@@ -27,15 +27,15 @@ def test_what_scripts_write_comes_from_the_catalogue(visit, page, ada):
     page.keyboard.press("?")
     shortcuts = page.locator("#shortcuts dd, #shortcuts td").all_inner_texts()
 
-    told = [text.strip() for text in (*heads, *shortcuts) if text.strip()]
-    assert f"{OPENING}Started{CLOSING}" in told
+    texts = [text.strip() for text in (*heads, *shortcuts) if text.strip()]
+    assert f"{OPENING}Started{CLOSING}" in texts
     assert f"{OPENING}2 runs{CLOSING}" in page.locator("main").inner_text()
 
 
 def test_without_a_catalogue_they_are_as_they_are_written(visit, page):
     visit("/sign-in")
 
-    said = page.evaluate("""async () => {
+    texts = page.evaluate("""async () => {
       const { gettext, ngettext, interpolate } = await import("/static/web/js/core/texts.js")
       return [
         gettext("Undo"),
@@ -46,4 +46,4 @@ def test_without_a_catalogue_they_are_as_they_are_written(visit, page):
       ]
     }""")
 
-    assert said == ["Undo", "1 of $&, 5 % less", "1 run", "2 runs", "%(b)s %(b)s"]
+    assert texts == ["Undo", "1 of $&, 5 % less", "1 run", "2 runs", "%(b)s %(b)s"]

@@ -78,12 +78,12 @@ def test_everything_a_script_logs_arrives_once_and_one_line_says_why(up, frames_
     eventually(lambda: reader.steps()[-1] >= POINTS // 2)
 
     assert Copy(up).log(frames_ahead)
-    _, said = training.communicate("go on\n", timeout=60)
+    _, output = training.communicate("go on\n", timeout=60)
 
     assert training.returncode == 0
     assert reader.steps() == list(range(POINTS))
-    assert said.count("the server has different data for the offline queue") == 1
-    assert "Traceback" not in said
-    assert "not completely delivered" not in said
+    assert output.count("the server has different data for the offline queue") == 1
+    assert "Traceback" not in output
+    assert "not completely delivered" not in output
     assert up.count("tracker_spool") == 2
     assert up.stop() == 0

@@ -78,12 +78,12 @@ class Place:
         """Run a script to its end, or kill it where it hangs."""
         process = self.start(script, *arguments, before=before, python=python, **more)
         try:
-            said, complained = process.communicate(timeout=LONGEST_SECONDS)
+            output, complained = process.communicate(timeout=LONGEST_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            said, complained = process.communicate()
+            output, complained = process.communicate()
         return subprocess.CompletedProcess(
-            process.args, process.returncode, said, complained
+            process.args, process.returncode, output, complained
         )
 
     def sync(self) -> subprocess.CompletedProcess[str]:

@@ -97,12 +97,12 @@ def test_copies_delivered_on_the_same_host_are_stored_once(installation, place):
         place.start(SYNC, "sync", "--spool", str(there)).communicate()
         assert not any(there.glob("*-*")), "the copy was not delivered"
     process.kill()
-    said, _ = process.communicate()
+    output, _ = process.communicate()
 
     assert place.sync().returncode == 0
     steps = _steps(installation, place)
     # The last line may be cut off.
-    assert {int(line) for line in said.split("\n")[:-1]} <= set(steps)
+    assert {int(line) for line in output.split("\n")[:-1]} <= set(steps)
     assert len(steps) == len(set(steps))
     assert _states(installation, place) == ["crashed"]
 
@@ -115,8 +115,8 @@ def test_a_host_without_the_lock_does_not_take_a_live_queue(
     lock.touch()
     there = (*another_host, *ANOTHER_LOCK, str(lock), str(folder))
     for _ in range(3):
-        said, _ = place.start(SYNC, "sync", before=there).communicate()
-        assert "--any-host" in said
+        output, _ = place.start(SYNC, "sync", before=there).communicate()
+        assert "--any-host" in output
     assert _states(installation, place) == ["running"]
     assert process.poll() is None
     process.communicate()

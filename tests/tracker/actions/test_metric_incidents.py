@@ -69,8 +69,8 @@ def test_a_rule_notifies_its_owner_once_per_incident(run, member):
 
 
 def test_a_series_below_the_required_duration_notifies_no_user(run, member):
-    wanted = RuleRequest("train/loss", "above", "10", "100", "steps")
-    create_rule(run.project, wanted, user_id=member.user_id)
+    rule_request = RuleRequest("train/loss", "above", "10", "100", "steps")
+    create_rule(run.project, rule_request, user_id=member.user_id)
     log(run, "train/loss", [11.0] * 50)
 
     check_rules(run.id)
@@ -131,8 +131,8 @@ def test_no_point_fires_when_a_series_stops(run, member):
 
 def test_a_rule_of_one_run_misses_a_series_that_never_began(run, member):
     Run.objects.filter(id=run.id).update(started_at=timezone.now())
-    wanted = RuleRequest("loss", "no-point", "", "10", run=run.name)
-    create_rule(run.project, wanted, user_id=member.user_id)
+    rule_request = RuleRequest("loss", "no-point", "", "10", run=run.name)
+    create_rule(run.project, rule_request, user_id=member.user_id)
 
     check_rules(run.id, timezone.now() + timedelta(minutes=9))
     assert titles() == []
@@ -143,8 +143,8 @@ def test_a_rule_of_one_run_misses_a_series_that_never_began(run, member):
 
 def test_a_star_finds_the_gpu_that_is_idle(run, member):
     path = "monitoring/train/rank-0/gpu/{}/utilization_percent"
-    wanted = RuleRequest(path.format("*"), "mean-below", "20", "15")
-    create_rule(run.project, wanted, user_id=member.user_id)
+    rule_request = RuleRequest(path.format("*"), "mean-below", "20", "15")
+    create_rule(run.project, rule_request, user_id=member.user_id)
     log(run, path.format(0), [90.0] * 1_000)
     log(run, path.format(1), [3.0] * 1_000)
 
@@ -158,8 +158,8 @@ def test_a_shared_rule_reaches_followers_and_channels(run, member, settings):
     settings.WEBHOOK_HOSTS = ["127.0.0.1"]
     vera = make_member("vera", Role.VIEWER, workspace=member.workspace)
     Follow.objects.create(user=vera.user, project=run.project, is_on=True)
-    wanted = RuleRequest("val/loss", "not-finite", is_shared=True)
-    create_rule(run.project, wanted, user_id=member.user_id)
+    rule_request = RuleRequest("val/loss", "not-finite", is_shared=True)
+    create_rule(run.project, rule_request, user_id=member.user_id)
     log(run, "val/loss", [NAN])
 
     with web_server() as receiver:

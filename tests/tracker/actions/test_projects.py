@@ -58,10 +58,10 @@ def test_a_renamed_project_keeps_its_address_and_its_scripts(member, project, au
 
 
 def test_an_owner_is_a_member(project, stranger, audit):
-    wanted = ProjectRequest("vision", owner_id=stranger.user_id)
+    project_request = ProjectRequest("vision", owner_id=stranger.user_id)
 
     with pytest.raises(InvalidInput):
-        change_project(project, wanted, audit)
+        change_project(project, project_request, audit)
 
 
 def test_an_archived_project_is_read_and_not_changed_until_it_is_restored(

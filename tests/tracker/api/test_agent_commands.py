@@ -111,7 +111,7 @@ def test_runs_are_found_sorted_and_shown_with_columns(seamark, stored, project):
 
     done = seamark(*words)
     found = json.loads(seamark(*words, "--json").stdout)
-    wanted = seamark("ls", "runs", "--where", 'tags contains "dali"', "--json").stdout
+    output = seamark("ls", "runs", "--where", 'tags contains "dali"', "--json").stdout
 
     assert done.stdout.splitlines()[1].split()[0] == "baseline"
     assert "0.25" in done.stdout
@@ -119,7 +119,7 @@ def test_runs_are_found_sorted_and_shown_with_columns(seamark, stored, project):
     assert found["runs"][0]["attributes"] == {"params/lr": 0.1, "train/loss": 0.25}
     assert found["runs"][1]["attributes"] == {"params/lr": None, "train/loss": None}
     assert found["more"] is False
-    assert [run["name"] for run in json.loads(wanted)["runs"]] == ["baseline"]
+    assert [run["name"] for run in json.loads(output)["runs"]] == ["baseline"]
 
 
 def test_a_truncated_list_is_reported(seamark, stored, project):
@@ -554,14 +554,14 @@ def test_a_run_that_vanishes_keeps_no_other_from_being_exported(
     listed_before(vanish, monkeypatch)
     code = here("export", "--where", "", "--to", "out", "--json")
 
-    said = capsys.readouterr()
-    told = json.loads(said.out)
+    captured = capsys.readouterr()
+    printed = json.loads(captured.out)
     assert code == 1
-    assert [run["name"] for run in told["runs"]] == ["baseline"]
-    assert [(run["name"], run["code"]) for run in told["failed"]] == [
+    assert [run["name"] for run in printed["runs"]] == ["baseline"]
+    assert [(run["name"], run["code"]) for run in printed["failed"]] == [
         ("gone", "not_found")
     ]
-    assert "1 run of 2 not exported: gone" in said.err.splitlines()[-1]
+    assert "1 run of 2 not exported: gone" in captured.err.splitlines()[-1]
     assert (exported(tmp_path / "out", stored) / "run.json").exists()
     assert not (exported(tmp_path / "out", gone) / "run.json").exists()
 
@@ -603,9 +603,9 @@ def test_an_error_common_to_all_runs_is_printed_once(
     listed_before(leave if is_gone else refuse, monkeypatch)
 
     assert here("export", "--where", "", "--to", "out") == 1
-    said = capsys.readouterr().err
-    assert len(said.splitlines()) == 1
-    assert ("Connection refused" if is_gone else "valid API key") in said
+    output = capsys.readouterr().err
+    assert len(output.splitlines()) == 1
+    assert ("Connection refused" if is_gone else "valid API key") in output
 
 
 def test_an_id_needs_no_project(here, stored, tmp_path, monkeypatch, capsys):

@@ -147,17 +147,17 @@ def unmatched(finding: Finding) -> list[str]:
     """Return percentages that follow from no row of evidence."""
     known = list(percentages(finding.evidence))
     known += [100 - value for value in known]
-    told = PERCENT.findall(finding.summary)
+    shares = PERCENT.findall(finding.summary)
     # The difference of two values is also allowed.
     known += [
         float(one)
-        for one in told
-        for other in told
+        for one in shares
+        for other in shares
         if any(abs(abs(float(one) - float(other)) - value) < 1 for value in known)
     ]
     return [
         text
-        for text in told
+        for text in shares
         if not any(
             abs(float(text) - value) <= (0.06 if "." in text else 0.51)
             for value in known

@@ -86,9 +86,9 @@ def test_each_step_is_printed_with_its_duration(environment, monkeypatch, capsys
 
     environment.make(["requirements.txt"])
 
-    said = capsys.readouterr().err
-    assert "Making an environment in .venv … 0 s\n" in said
-    assert "Installing packages … 0 s\n" in said
+    output = capsys.readouterr().err
+    assert "Making an environment in .venv … 0 s\n" in output
+    assert "Installing packages … 0 s\n" in output
     assert digest(environment.root / "requirements.txt") in environment.installed()
 
 

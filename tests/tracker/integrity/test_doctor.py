@@ -39,8 +39,8 @@ def diagnose(capsys, monkeypatch):
     def call(*arguments):
         with pytest.raises(SystemExit) as end:
             call_command("doctor", *arguments)
-        said = capsys.readouterr()
-        return end.value.code, said.out, said.err
+        captured = capsys.readouterr()
+        return end.value.code, captured.out, captured.err
 
     return call
 
@@ -49,22 +49,22 @@ class TestOfRuns:
     pytestmark = in_the_database
 
     def test_a_sound_store_is_well(self, run, diagnose):
-        code, said, _ = diagnose()
+        code, output, _ = diagnose()
 
         assert code == 0
-        assert said.endswith("0 more cannot be read\nNo problems found.\n")
-        assert f"read {2 * POINTS + 302:,} points in" in said
+        assert output.endswith("0 more cannot be read\nNo problems found.\n")
+        assert f"read {2 * POINTS + 302:,} points in" in output
 
     def test_damage_is_one_line_that_says_what_to_do(self, run, diagnose):
         damage(chunks_of(run, "loss")[0])
 
-        code, said, _ = diagnose()
+        code, output, _ = diagnose()
 
         assert code == 2
-        (line,) = [line for line in said.splitlines() if line.startswith("ERROR")]
+        (line,) = [line for line in output.splitlines() if line.startswith("ERROR")]
         assert f"run baseline ({run.id}), loss, chunk" in line
         assert "→ restore the last backup" in line
-        assert "1 error and 0 warnings." in said
+        assert "1 error and 0 warnings." in output
 
     def test_a_warning_leads_to_another_exit_code(self, run, diagnose):
         damage(chunks_of(run, "loss")[0], "overview")
@@ -79,9 +79,9 @@ class TestOfRuns:
         assert diagnose()[0] == 2
         assert Attribute.objects.get(path="loss").count == 7
 
-        code, said, _ = diagnose("--repair")
-        assert "REPAIRED run baseline" in said
-        assert "5 repaired." in said, said
+        code, output, _ = diagnose("--repair")
+        assert "REPAIRED run baseline" in output
+        assert "5 repaired." in output, output
         assert code == 0
         assert Attribute.objects.get(path="loss").count == POINTS
 
@@ -92,17 +92,17 @@ class TestOfRuns:
             SeriesTicks.objects.get(id=chunks_of(run, "loss")[0].ticks_id), "overview"
         )
 
-        code, said, _ = diagnose("--repair")
+        code, output, _ = diagnose("--repair")
 
-        assert (code, said.count("REPAIRED")) == (0, 3), said
+        assert (code, output.count("REPAIRED")) == (0, 3), output
         assert diagnose()[1].endswith("No problems found.\n")
 
     def test_json_says_the_same(self, run, diagnose):
         damage(chunks_of(run, "loss")[0])
 
-        code, said, _ = diagnose("--json")
+        code, output, _ = diagnose("--json")
 
-        answer = json.loads(said)
+        answer = json.loads(output)
         assert (code, answer["exit_code"], answer["errors"]) == (2, 2, 1)
         (problem,) = answer["problems"]
         assert problem["code"] == "chunk-damaged"
@@ -125,30 +125,30 @@ class TestOfRuns:
         for chunk in (*chunks_of(run, "loss"), *chunks_of(run, "accuracy")):
             damage(chunk)
 
-        code, said, _ = diagnose()
+        code, output, _ = diagnose()
 
         assert code == 2
-        assert said.count("ERROR") == 2
-        assert "2 more of the kind chunk-damaged" in said
-        assert "4 errors" in said
+        assert output.count("ERROR") == 2
+        assert "2 more of the kind chunk-damaged" in output
+        assert "4 errors" in output
 
     def test_a_name_cannot_make_lines_of_its_own(self, run, diagnose):
         Run.objects.update(name="a\nERROR    \x1b[31mfake\u202e")
         damage(chunks_of(run, "loss")[0])
 
-        _, said, _ = diagnose()
+        _, output, _ = diagnose()
 
-        assert said.count("\nERROR") + said.startswith("ERROR") == 1
-        assert "\x1b" not in said
-        assert "\u202e" not in said
+        assert output.count("\nERROR") + output.startswith("ERROR") == 1
+        assert "\x1b" not in output
+        assert "\u202e" not in output
 
     def test_a_long_walk_says_how_far_it_is(self, run, diagnose, monkeypatch):
         monkeypatch.setattr(report_module, "PROGRESS_SECONDS", 0)
 
-        _, said, muttered = diagnose("--json")
+        _, output, muttered = diagnose("--json")
 
         assert f"run 1 of 1, {2 * POINTS + 302:,} points read" in muttered
-        json.loads(said)
+        json.loads(output)
 
     def test_everything_around_is_looked_at_too(self, run, capsys):
         with pytest.raises(SystemExit) as end:

@@ -546,7 +546,7 @@ def test_time_passes_for_a_run_that_runs(member):
         active_seconds=3_600,
         active_since=now - timedelta(hours=2),
     )
-    wanted = [
+    run_filters = [
         RunFilter(query=read_query(text))
         for text in (
             *("duration > 2h", "duration > 4h"),
@@ -558,7 +558,7 @@ def test_time_passes_for_a_run_that_runs(member):
         runs_page(
             project.id, wanted=one, order=RunOrder("duration"), keys=[], limit=1
         ).matching
-        for one in wanted
+        for one in run_filters
     ]
 
     assert counts == [1, 0, 1, 0]

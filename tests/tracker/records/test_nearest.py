@@ -42,13 +42,13 @@ def test_the_chunks_that_are_read_hold_it(pieces, step):
 
     read = chunks_to_read(chunks, step)
 
-    wanted = nearest(every, step)
+    expected = nearest(every, step)
     held = {
         place
         for chunk in read
         for place in range(chunk.first, chunk.first + len(pieces[chunk.id]))
     }
-    assert wanted is None or wanted in held
+    assert expected is None or expected in held
 
 
 def test_one_chunk_is_read_if_the_steps_are_ordered():

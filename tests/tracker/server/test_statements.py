@@ -132,7 +132,7 @@ def test_rows_are_found_by_any_of_many_values(names, expected, runs):
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5])
 def test_rows_are_found_by_their_runs(count, runs):
-    wanted = [run.id for run in runs[:count]]
-    found = every_row(NAMES_OF_RUNS, [many("abcd")], run_ids=wanted)
+    ids = [run.id for run in runs[:count]]
+    found = every_row(NAMES_OF_RUNS, [many("abcd")], run_ids=ids)
 
     assert {name for _, name in found} == set("abcd"[:count])

@@ -66,13 +66,13 @@ def test_what_is_held_is_answered_by_few_statements_and_not_sent(ask, project, t
     address = f"/runs/{run.id}/{tab}"
     first = ask(address)
 
-    with CaptureQueriesContext(connection) as said:
+    with CaptureQueriesContext(connection) as queries:
         again = ask(address, first["ETag"])
 
     assert first.status_code == 200
     assert again.status_code == 304
     assert again.content == b""
-    assert len(said) <= IDLE_STATEMENTS, [each["sql"] for each in said]
+    assert len(queries) <= IDLE_STATEMENTS, [each["sql"] for each in queries]
 
 
 @pytest.mark.parametrize("tab", TABS)
@@ -95,13 +95,13 @@ def test_what_was_logged_since_is_sent(ask, project, tab):
     run = make_run(project)
     log_much(run, 0, 1)
     address = f"/runs/{run.id}/{tab}"
-    held = ask(address)["ETag"]
+    etag = ask(address)["ETag"]
 
     log_much(run, 1, 1)
     write_series(run, CPU, [3.0])
     compact_run(run.id)
 
-    assert ask(address, held).status_code == 200
+    assert ask(address, etag).status_code == 200
 
 
 def test_what_came_but_is_not_shown_gives_a_newer_name_and_nothing_else(ask, project):
@@ -123,12 +123,12 @@ def test_a_summary_that_comes_after_its_points_is_sent(ask, project):
     run = make_run(project)
     write_series(run, CPU, [1.0, 6.0])
     address = f"/runs/{run.id}/hardware"
-    held = ask(address)
+    first = ask(address)
 
     compact_run(run.id)
-    after = ask(address, held["ETag"])
+    after = ask(address, first["ETag"])
 
-    assert "hardware__readings" not in held.content.decode()
+    assert "hardware__readings" not in first.content.decode()
     assert "hardware__readings" in after.content.decode()
 
 
@@ -139,8 +139,8 @@ def test_an_answer_is_no_page_to_come_back_to(ask, project):
 
     assert "HX-Request" in answer["Vary"]
     assert answer["Cache-Control"] == "no-store"
-    held = ask(f"/runs/{run.id}/hardware", answer["ETag"])
-    assert (held.status_code, held["Cache-Control"]) == (304, "no-store")
+    first = ask(f"/runs/{run.id}/hardware", answer["ETag"])
+    assert (first.status_code, first["Cache-Control"]) == (304, "no-store")
     assert "<html" not in answer.content.decode()
 
 
@@ -220,18 +220,18 @@ class TestHome:
         make_run(project, state="finished")
         first = ask(self.COLUMNS)
 
-        with CaptureQueriesContext(connection) as said:
+        with CaptureQueriesContext(connection) as queries:
             again = ask(self.COLUMNS, first["ETag"])
 
         assert again.status_code == 304
-        assert len(said) <= IDLE_STATEMENTS
+        assert len(queries) <= IDLE_STATEMENTS
 
     def test_a_run_that_began_or_ended_is_told(self, ask, project):
         make_run(project, "first", "finished")
-        held = ask(self.COLUMNS)["ETag"]
+        etag = ask(self.COLUMNS)["ETag"]
 
         make_run(project, "second", "finished")
-        later = ask(self.COLUMNS, held)
+        later = ask(self.COLUMNS, etag)
 
         assert "second" in later.content.decode()
 
@@ -265,21 +265,21 @@ class TestComparisons:
     def test_values_below_a_chart_are_sent_where_they_changed(self, ask, address):
         page, query = address
         values = f"{page}{query}&tab=parallel&part=values"
-        held = ask(values)
+        first = ask(values)
 
         write_values(Run.objects.get(name="a"), {"params/lr": 7.25})
 
-        assert "7.25" in ask(values, held["ETag"]).content.decode()
+        assert "7.25" in ask(values, first["ETag"]).content.decode()
         assert ask(f"{page}{query}&tab=source&part=values").status_code == 404
 
     def test_rows_of_the_table_are_sent_where_they_changed(self, ask, address):
         page, query = address
-        held = ask(f"{page}/table{query}")
+        first = ask(f"{page}/table{query}")
 
-        assert held["Content-Type"].startswith("application/json")
-        assert ask(f"{page}/table{query}", held["ETag"]).status_code == 304
+        assert first["Content-Type"].startswith("application/json")
+        assert ask(f"{page}/table{query}", first["ETag"]).status_code == 304
         write_values(Run.objects.get(name="a"), {"params/lr": 7})
-        assert "7" in ask(f"{page}/table{query}", held["ETag"]).content.decode()
+        assert "7" in ask(f"{page}/table{query}", first["ETag"]).content.decode()
 
 
 def test_for_how_long_a_run_is_silent_is_not_sent_again(ask, project):

@@ -85,7 +85,7 @@ def compare_media(request: PageRequest, workspace: str, project: str) -> HttpRes
         "again": _again(comparison),
         "ends": max(ends, default=None),
         "cells": cells_of(comparison.shown, media),
-        "wanted": comparison.state.at,
+        "requested_step": comparison.state.at,
     }
     row = render_to_string("compare/_media_row.html", context, request)
     return poll_answer(request, row)

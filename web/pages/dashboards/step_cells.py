@@ -70,7 +70,7 @@ def step_body(scene: Scene, path: str) -> Body:
         "run_names": RunNames(scene.names.values()),
         "cells": [cell for cell in cells if cell.medium is not None],
         "panel": StepPanel(path, key_of(f"{scene.widget.id} {path}")),
-        "wanted": scene.at,
+        "requested_step": scene.at,
         "steps_json": steps_json(steps),
         "last_place": len(steps) - 1,
         "place": sum(scene.at is None or step <= scene.at for step in steps) - 1,

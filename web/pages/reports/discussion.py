@@ -47,7 +47,7 @@ class IndexEntry:
     """A passage that has comments, and how many of its threads are not settled."""
 
     key: str
-    told: str
+    name: str
     count: int
     open_count: int
 
@@ -152,7 +152,7 @@ def region_html(
     }
     if region not in (WHOLE, EARLIER):
         passage = discussed.passage(region)
-        context |= {"passage": passage, "told": passage_name(passage)}
+        context |= {"passage": passage, "passage_name": passage_name(passage)}
     name = {WHOLE: "_remarks_whole", EARLIER: "_remarks_earlier"}.get(
         region, "_remarks"
     )

@@ -28,7 +28,7 @@ class ShownStrip:
     name: str
     length: int
     parts: tuple[StripPart, ...]
-    said: str  # the same in words
+    summary: str  # the same in words
 
 
 def shown_strip(name: str, values: Sequence[float | None]) -> ShownStrip | None:

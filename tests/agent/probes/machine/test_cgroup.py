@@ -306,9 +306,9 @@ def test_limits_that_are_changed_are_told_within_half_a_minute(make, membership,
     probe.sample(30.0)
 
     assert early == {}
-    told = probe.news()
-    assert told["facts/effective_cores"] == told["facts/cpu_quota_cores"] == 0.25
-    assert told["facts/memory_limit_bytes"] == GIB // 2
+    facts = probe.news()
+    assert facts["facts/effective_cores"] == facts["facts/cpu_quota_cores"] == 0.25
+    assert facts["facts/memory_limit_bytes"] == GIB // 2
     assert probe.news() == {}
 
 

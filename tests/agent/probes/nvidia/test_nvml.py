@@ -377,8 +377,8 @@ def test_reasons_that_a_card_does_not_tell_are_absent_and_not_zero(driver):
 
     sample = make().sample(0.0)
 
-    told = {path: value for path, value in sample.items() if "/limited/" in path}
-    assert told == {
+    limits = {path: value for path, value in sample.items() if "/limited/" in path}
+    assert limits == {
         "gpu/0/limited/power_share": 1,
         "gpu/0/limited/thermal_software_share": 0,
     }

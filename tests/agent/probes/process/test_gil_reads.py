@@ -169,11 +169,11 @@ def test_no_file_stays_open():
 
 
 def test_threads_do_not_read_into_each_others_buffers():
-    said = defaultdict(set)
+    beginnings = defaultdict(set)
 
     def read(path):
         for _ in range(500):
-            said[path].add(read_at_once(path)[:5])
+            beginnings[path].add(read_at_once(path)[:5])
 
     paths = ["/proc/self/limits", "/proc/self/statm", "/proc/self/mountinfo"]
     threads = [threading.Thread(target=read, args=(path,)) for path in paths]
@@ -182,8 +182,8 @@ def test_threads_do_not_read_into_each_others_buffers():
     for thread in threads:
         thread.join()
 
-    assert said["/proc/self/limits"] == {b"Limit"}
-    assert all(first[:1].isdigit() for path in paths[1:] for first in said[path])
+    assert beginnings["/proc/self/limits"] == {b"Limit"}
+    assert all(first[:1].isdigit() for path in paths[1:] for first in beginnings[path])
 
 
 @pytest.mark.parametrize("seconds", [[0.001, 0.001, 0.001], [0.4]])

@@ -141,8 +141,8 @@ def test_a_mail_is_not_sent_about_what_was_read(member, project):
 
 def test_a_digest_waits_until_eight_in_the_persons_time_zone(member, project):
     give_address(member)
-    wanted = wishes(mail_schedule="daily", time_zone="Asia/Tokyo")
-    change_settings(member.user_id, wanted)
+    preferences = wishes(mail_schedule="daily", time_zone="Asia/Tokyo")
+    change_settings(member.user_id, preferences)
     now = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
     notify([member.user_id], news(), project=project, now=now)
 
@@ -166,8 +166,8 @@ def test_a_digest_comes_at_eight_on_days_when_clocks_change():
 
 def test_a_webhook_gets_each_notification_once(member, project):
     with web_server() as receiver:
-        wanted = wishes(webhook_service="slack", webhook_address=receiver.url)
-        change_settings(member.user_id, wanted)
+        preferences = wishes(webhook_service="slack", webhook_address=receiver.url)
+        change_settings(member.user_id, preferences)
         notify([member.user_id], news(), project=project)
         for _ in range(2):
             for user_id in users_to_post():
@@ -180,8 +180,8 @@ def test_a_webhook_gets_each_notification_once(member, project):
 def test_a_failing_webhook_is_paused_and_its_error_shown(member, project):
     with web_server() as receiver:
         receiver.status = 500
-        wanted = wishes(webhook_service="teams", webhook_address=receiver.url)
-        change_settings(member.user_id, wanted)
+        preferences = wishes(webhook_service="teams", webhook_address=receiver.url)
+        change_settings(member.user_id, preferences)
         notify([member.user_id], news(), project=project)
         post_to(member.user_id)
 

@@ -185,10 +185,10 @@ def test_a_deleted_run_gets_no_summary(project):
 
 
 def test_every_column_has_a_source():
-    said = {column for source in EVERY_SOURCE for column in source.columns}
+    columns = {column for source in EVERY_SOURCE for column in source.columns}
     has = {field.name for field in RunSummary._meta.fields}
 
-    assert has - said == {"id", "run", "project", "created_at"}
+    assert has - columns == {"id", "run", "project", "created_at"}
 
 
 @pytest.mark.parametrize("path", ["params/lr", CORES_OF_ANOTHER_RANK])

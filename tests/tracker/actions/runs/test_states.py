@@ -309,8 +309,10 @@ def state_of(processes):
         or process.ended_at is None
         or last[process.rank] <= max(process.ended_at, process.started_at)
     ]
-    told = [p for p in deciding if not p.is_helper or p.state != State.CRASHED]
-    deciding = told or processes
+    deciding_processes = [
+        p for p in deciding if not p.is_helper or p.state != State.CRASHED
+    ]
+    deciding = deciding_processes or processes
     states = {process.state for process in deciding}
     state = next(state for state in PRECEDENCE if state in states)
     started_at = min(process.started_at for process in processes)
@@ -350,9 +352,9 @@ def test_settling_costs_as_much_with_many_processes_as_with_few(run, state):
 
     def cost():
         made.clear()
-        with CaptureQueriesContext(connection) as said:
+        with CaptureQueriesContext(connection) as queries:
             settle_states(run.id)
-        return len(said), len(made)
+        return len(queries), len(made)
 
     def note(instance, **_):
         made.append(instance)

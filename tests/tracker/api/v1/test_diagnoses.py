@@ -25,14 +25,14 @@ def test_the_ledger_of_a_stage_adds_up_to_its_time(client, project):
     project.gpu_hour_price, project.currency = 30.0, "EUR"
     project.save()
 
-    told = diagnosis_of(client, make_sample_run(project, has_gpu=True))
+    diagnosis = diagnosis_of(client, make_sample_run(project, has_gpu=True))
 
-    (train,) = (stage for stage in told["stages"] if stage["stage"] == "train")
+    (train,) = (stage for stage in diagnosis["stages"] if stage["stage"] == "train")
     assert train["ledger"]["gpus"] == 2
     assert train["ledger"]["unit"] == "GPU-seconds"
     assert sum(train["ledger"]["seconds"].values()) == pytest.approx(240)
-    assert told["ledger"]["money"] == pytest.approx(2)
-    assert told["ledger"]["currency"] == "EUR"
+    assert diagnosis["ledger"]["money"] == pytest.approx(2)
+    assert diagnosis["ledger"]["currency"] == "EUR"
     saves = train["findings"][0]["gain"]["saves"]
     assert 0 < saves["gpu_seconds"] < 240
     assert saves["money"] == pytest.approx(saves["gpu_seconds"] / 3600 * 30)
@@ -42,23 +42,23 @@ def test_the_ledger_of_a_stage_adds_up_to_its_time(client, project):
 
 
 def test_a_run_without_a_diagnosis_has_no_ledger(client, project):
-    told = diagnosis_of(client, make_run(project))
+    diagnosis = diagnosis_of(client, make_run(project))
 
-    assert (told["stages"], told["ledger"]) == ([], None)
+    assert (diagnosis["stages"], diagnosis["ledger"]) == ([], None)
 
 
 def test_findings_say_what_they_come_after(client, project):
-    told = diagnosis_of(client, make_sample_run(project))
+    diagnosis = diagnosis_of(client, make_sample_run(project))
 
-    found = [finding for stage in told["stages"] for finding in stage["findings"]]
+    found = [finding for stage in diagnosis["stages"] for finding in stage["findings"]]
     assert found
     assert {finding["comes_after"] for finding in found} == {None}
 
 
 def test_evidence_says_which_side_of_its_limit_counts(client, project):
-    told = diagnosis_of(client, make_sample_run(project))
+    diagnosis = diagnosis_of(client, make_sample_run(project))
 
-    (train,) = (stage for stage in told["stages"] if stage["stage"] == "train")
+    (train,) = (stage for stage in diagnosis["stages"] if stage["stage"] == "train")
     cited = {each["signal"]: each for each in train["findings"][0]["evidence"]}
     waiting = cited["data_wait_seconds"]
     assert (waiting["limit"], waiting["side"], waiting["release"]) == (

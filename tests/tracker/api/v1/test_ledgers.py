@@ -26,24 +26,24 @@ def test_the_ledger_of_a_project_adds_up_its_runs(client, project):
     project.save()
     runs = [make_sample_run(project, name, has_gpu=True) for name in ("one", "two")]
 
-    told = client.get(address_of(project)).json()
+    body = client.get(address_of(project)).json()
 
-    assert told["ledger"]["unit"] == "GPU-seconds"
-    assert sum(told["ledger"]["seconds"].values()) == pytest.approx(2 * 240)
-    assert told["ledger"]["money"] == pytest.approx(2 * 2)
-    assert told["ledger"]["currency"] == "EUR"
-    assert sum(each["runs"] for each in told["members"]) == 2
-    assert {each["run_id"] for each in told["runs"]} == {str(run.id) for run in runs}
-    first = told["runs"][0]["ledger"]
+    assert body["ledger"]["unit"] == "GPU-seconds"
+    assert sum(body["ledger"]["seconds"].values()) == pytest.approx(2 * 240)
+    assert body["ledger"]["money"] == pytest.approx(2 * 2)
+    assert body["ledger"]["currency"] == "EUR"
+    assert sum(each["runs"] for each in body["members"]) == 2
+    assert {each["run_id"] for each in body["runs"]} == {str(run.id) for run in runs}
+    first = body["runs"][0]["ledger"]
     assert sum(first["seconds"].values()) == pytest.approx(240)
 
 
 def test_a_project_without_gpus_has_no_ledger(client, project):
     make_run(project)
 
-    told = client.get(address_of(project)).json()
+    body = client.get(address_of(project)).json()
 
-    assert told == {
+    assert body == {
         "ledger": None,
         "members": [],
         "machines": [],

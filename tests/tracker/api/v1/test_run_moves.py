@@ -40,10 +40,10 @@ def test_runs_that_ended_move_and_others_stay(manager, member, project, ended):
 
 def test_a_taken_name_stays_or_gets_a_number(manager, member, ended):
     make_run(make_project(member, "speech"), "ended", State.FINISHED)
-    wanted = {"runs": [str(ended.id)], "to": "speech"}
+    body = {"runs": [str(ended.id)], "to": "speech"}
 
-    assert send(manager, "post", ADDRESS, **wanted).json()["moved"] == []
-    renamed = send(manager, "post", ADDRESS, renames=True, **wanted).json()
+    assert send(manager, "post", ADDRESS, **body).json()["moved"] == []
+    renamed = send(manager, "post", ADDRESS, renames=True, **body).json()
 
     assert renamed == {"moved": [str(ended.id)], "stayed": []}
     assert Run.objects.get(id=ended.id).name == "ended (2)"
@@ -55,12 +55,12 @@ def test_runs_move_only_where_the_caller_may_write(client_with, member, ended):
     closed.save()
     bob = make_member("bob", Role.MEMBER, workspace=member.workspace)
     vera = make_member("vera", Role.VIEWER, workspace=member.workspace)
-    wanted = {"runs": [str(ended.id)], "to": "closed"}
+    body = {"runs": [str(ended.id)], "to": "closed"}
 
     for caller, status in ((bob, 404), (vera, 403)):
-        answer = send(client_with(caller, "manage"), "post", ADDRESS, **wanted)
+        answer = send(client_with(caller, "manage"), "post", ADDRESS, **body)
         assert answer.status_code == status
-    assert send(client_with(member, "log"), "post", ADDRESS, **wanted).status_code in (
+    assert send(client_with(member, "log"), "post", ADDRESS, **body).status_code in (
         403,
         404,
     )

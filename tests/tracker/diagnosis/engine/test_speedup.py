@@ -34,11 +34,11 @@ def test_half_of_the_difference_is_likely():
 def test_an_expected_speedup_without_fixes_is_marked_as_a_default():
     gain = expected_gain(1.0, (Floor(0.5, "training"),))
 
-    said = with_recovery(gain, None)
+    shown = with_recovery(gain, None)
 
-    assert said is not None
-    assert said.likely == gain.likely
-    assert "50 % of the difference; no similar fix" in said.basis
+    assert shown is not None
+    assert shown.likely == gain.likely
+    assert "50 % of the difference; no similar fix" in shown.basis
 
 
 def test_nothing_is_promised_where_the_floor_is_above_the_step():

@@ -118,7 +118,7 @@ def test_an_older_file_gives_space_back_after_the_command(tmp_path):
         assert old.execute("PRAGMA auto_vacuum").fetchone() == (0,)
     environment = {**os.environ, "SEAMARK_DATA": str(tmp_path)}
 
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "manage.py", "shrink"],
         env=environment,
         capture_output=True,
@@ -126,7 +126,7 @@ def test_an_older_file_gives_space_back_after_the_command(tmp_path):
         check=True,
     )
 
-    assert said.stdout.startswith("4 MiB before, 0 MiB now")
+    assert result.stdout.startswith("4 MiB before, 0 MiB now")
     with closing(sqlite3.connect(path)) as new:
         assert new.execute("PRAGMA auto_vacuum").fetchone() == (2,)
     assert path.stat().st_size < 20_000

@@ -98,8 +98,8 @@ def test_one_rank_has_nothing_to_compare(project):
 def test_reads_what_the_rung_before_learned(project):
     runs = [measured(project, name) for name in ("first", "second")]
     write_series(runs[0], "train/loss", np.linspace(2, 1, 50))
-    wanted = [RungRequest(str(run.id)) for run in runs]
-    ladder = create_ladder(project, "faster", wanted)
+    rung_requests = [RungRequest(str(run.id)) for run in runs]
+    ladder = create_ladder(project, "faster", rung_requests)
 
     assert "rung_before" not in read_earlier(stage_of(runs[0]), None)
     found = read_earlier(stage_of(runs[1]), None)["rung_before"]

@@ -25,10 +25,10 @@ def project():
 
 def ladder_of(project, *runs, notes=None, name="faster"):
     notes = notes or [""] * len(runs)
-    wanted = [
+    rung_requests = [
         RungRequest(str(run.id), note) for run, note in zip(runs, notes, strict=True)
     ]
-    return create_ladder(project, name, wanted)
+    return create_ladder(project, name, rung_requests)
 
 
 def read_jobs(project, *jobs, **options):

@@ -51,10 +51,10 @@ def test_without_a_query_the_newest_are_meant(project, runs):
 
 
 def test_a_query_says_which_and_the_order_which_first(project, runs):
-    wanted = {"query": "accuracy > 0.6", "order": "-path:accuracy"}
+    body = {"query": "accuracy > 0.6", "order": "-path:accuracy"}
 
-    assert names(project, **wanted) == ["run-1", "run-2"]
-    assert names(project, **wanted, first=1) == ["run-1"]
+    assert names(project, **body) == ["run-1", "run-2"]
+    assert names(project, **body, first=1) == ["run-1"]
 
 
 def view_of(project, state, **said):

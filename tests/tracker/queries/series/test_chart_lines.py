@@ -19,8 +19,8 @@ def run(member):
 
 
 def read(run, *paths, buckets=500, **across):
-    wanted = [(run, path) for path in paths]
-    return read_chart_lines(wanted, Across(**across), buckets=buckets)
+    series = [(run, path) for path in paths]
+    return read_chart_lines(series, Across(**across), buckets=buckets)
 
 
 def test_over_steps_it_is_what_the_series_are(run):
@@ -79,10 +79,10 @@ def test_runs_that_count_differently_are_each_read_where_the_axis_shows(member):
     write_series(slow, EPOCH, np.arange(float(count)) / 4_000)
     for run in runs:
         compact_run(run.id)
-    wanted = [(run, LOSS) for run in runs]
+    series = [(run, LOSS) for run in runs]
 
-    whole = read_chart_lines(wanted, Across(over=EPOCH), buckets=500)
-    part = read_chart_lines(wanted, Across(over=EPOCH, low=3, high=3.1), buckets=500)
+    whole = read_chart_lines(series, Across(over=EPOCH), buckets=500)
+    part = read_chart_lines(series, Across(over=EPOCH, low=3, high=3.1), buckets=500)
 
     assert [line.run_id for line in part.lines] == [run.id for run in runs]
     assert whole.lacking == part.lacking == {without.id}

@@ -238,8 +238,8 @@ def test_their_hardware_lies_on_one_axis(compared, project, beside):
 @pytest.fixture
 def shared(project, member, runs):
     of = f"runs={','.join(str(run.id) for run in runs)}"
-    wanted = LinkRequest("comparison", of, frozenset({Part.CONFIG}))
-    return f"/s/{make_link(project, browser_of(member), wanted)}/"
+    link_request = LinkRequest("comparison", of, frozenset({Part.CONFIG}))
+    return f"/s/{make_link(project, browser_of(member), link_request)}/"
 
 
 def test_a_link_shows_its_runs_and_nothing_else_of_their_projects(

@@ -339,9 +339,9 @@ def test_of_many_runs_no_more_is_asked_than_of_few(get, project):
     ):
         counts = []
         for some in (runs[:2], runs):
-            with CaptureQueriesContext(connection) as said:
+            with CaptureQueriesContext(connection) as queries:
                 get(*some, **asked)
-            counts.append(len(said))
+            counts.append(len(queries))
         assert counts[0] == counts[1]
 
 
@@ -371,8 +371,8 @@ def shared(project, member, runs):
 
     def shared(*parts, rest="compare", **query):
         of = f"runs={','.join(str(run.id) for run in runs)}"
-        wanted = LinkRequest("comparison", of, frozenset(parts))
-        base = f"/s/{make_link(project, browser_of(member), wanted)}/"
+        link_request = LinkRequest("comparison", of, frozenset(parts))
+        base = f"/s/{make_link(project, browser_of(member), link_request)}/"
         asked = {**dict([of.split("=")]), "tab": "media", **query}
         return base, Client().get(f"{base}w/ada-workspace/vision/{rest}", asked)
 

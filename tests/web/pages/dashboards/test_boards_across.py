@@ -119,12 +119,12 @@ def test_what_is_gone_is_said(visitor, make, runs):
     none = body(visitor, make(RunSet(projects=("gone",))), TABLE)
     named = body(visitor, make(RunSet(runs=(runs[1].id, uuid4()))), TABLE)
 
-    said = (
+    message = (
         "The project “gone” does not exist in this workspace, or you cannot access it."
     )
-    assert said in some
+    assert message in some
     assert "base" in some
-    assert said in none
+    assert message in none
     assert "1 run is in the trash or deleted, or you cannot access it." in named
 
 
@@ -237,8 +237,8 @@ def shared(project, member):
     """Return a function that shares something, and the link's address."""
 
     def shared(kind, thing):
-        wanted = LinkRequest(kind, str(thing.id))
-        return f"/s/{make_link(project, browser_of(member), wanted)}/"
+        link_request = LinkRequest(kind, str(thing.id))
+        return f"/s/{make_link(project, browser_of(member), link_request)}/"
 
     return shared
 

@@ -52,10 +52,10 @@ def listed(project):
 
 def ladder_of(project, *runs, notes=None):
     notes = notes or [""] * len(runs)
-    wanted = [
+    rung_requests = [
         RungRequest(str(run.id), note) for run, note in zip(runs, notes, strict=True)
     ]
-    return create_ladder(project, "faster", wanted)
+    return create_ladder(project, "faster", rung_requests)
 
 
 def page_of(visitor, ladder, name="ladder", **query) -> str:

@@ -21,14 +21,14 @@ def notified(member, project):
     """Three notifications about one run, the newest last."""
     run = make_run(project, "baseline")
     for number, kind in enumerate(("failure", "finding", "mention")):
-        wanted = News(
+        news = News(
             NotificationKind(kind),
             f"incident {number}",
             f"Title {number}",
             "Summary",
             f"/runs/{run.id}/",
         )
-        notify([member.user_id], wanted, project=project, run=run)
+        notify([member.user_id], news, project=project, run=run)
     return list(Notification.objects.order_by("id"))
 
 

@@ -139,8 +139,8 @@ def test_without_domains_and_groups_nobody_gets_a_new_account(settings):
 def test_an_invitation_lets_a_new_person_in_with_the_provider(settings):
     settings.OIDC_DOMAINS = []
     owner = make_member("olga")
-    wanted = InvitationRequest(Role.VIEWER, email="ada@corp.example")
-    secret = invite(owner.workspace, wanted, AuditContext(owner.user_id))
+    invitation_request = InvitationRequest(Role.VIEWER, email="ada@corp.example")
+    secret = invite(owner.workspace, invitation_request, AuditContext(owner.user_id))
     query = f"?next=/join/{secret}"
 
     _, refused = sign_in("bob", query=query)

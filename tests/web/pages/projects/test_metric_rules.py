@@ -28,8 +28,8 @@ def of(rule, name: str = "metric-rule", *more) -> str:
 
 
 def rule_of(member, project, **fields) -> MetricRule:
-    wanted = RuleRequest("val/loss", "not-finite", **fields)
-    return create_rule(project, wanted, user_id=member.user_id)
+    rule_request = RuleRequest("val/loss", "not-finite", **fields)
+    return create_rule(project, rule_request, user_id=member.user_id)
 
 
 def test_a_rule_is_created_and_listed(client, project):

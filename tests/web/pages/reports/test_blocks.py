@@ -70,8 +70,8 @@ def test_runs_can_be_of_several_projects():
 
     block = read_block(text, KINDS)
 
-    wanted = RunSet(projects=("vision", "speech"), query="a > 1", first=5)
-    assert block.run_set == wanted
+    expected = RunSet(projects=("vision", "speech"), query="a > 1", first=5)
+    assert block.run_set == expected
     assert written(block.widget, block.run_set, KINDS["ledger"]) == text
 
 

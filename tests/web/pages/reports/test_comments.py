@@ -226,11 +226,11 @@ def test_what_was_deleted_comes_back_by_the_toast(visitor, member, report):
     thread = say(report, member, "first", about(report))
 
     deleted = do(visitor, "delete", thread, headers=HTMX)
-    told = json.loads(deleted["HX-Trigger"])["comment-deleted"]
-    assert told["region"] == about(report).key
-    back = visitor.post(told["undo"], headers=HTMX).content.decode()
+    event = json.loads(deleted["HX-Trigger"])["comment-deleted"]
+    assert event["region"] == about(report).key
+    back = visitor.post(event["undo"], headers=HTMX).content.decode()
     assert "first" in back
-    assert f'id="remarks-{told["region"]}"' in back
+    assert f'id="remarks-{event["region"]}"' in back
 
     do(visitor, "delete", thread)
     page_after = page(visitor, report)

@@ -179,10 +179,10 @@ def test_a_preempted_stage_says_that_it_was_told_to_end(project, page):
 def test_a_stage_that_was_watched_from_outside_does_not_claim_to_know_its_end(
     project, page, watched, words
 ):
-    said = {"monitoring/train/watched": watched}
+    values = {"monitoring/train/watched": watched}
     ended, live = make_run(project, "a", "finished"), make_run(project, "b")
     for run in (ended, live):
-        write_values(run, said)
+        write_values(run, values)
 
     assert words in page(ended)
     assert words not in page(live)
@@ -305,8 +305,8 @@ def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
 
     assert text.index("No bottleneck found") < text.index('id="possible-1"')
     rule = "too-few-loader-workers"
-    told = text.index("Weak evidence:")
-    assert text.index(f'href="#{rule}"', told) < text.index('id="possible-1"')
+    position = text.index("Weak evidence:")
+    assert text.index(f'href="#{rule}"', position) < text.index('id="possible-1"')
     assert text.index('id="possible-1"') < text.index(f'id="{rule}"')
 
 

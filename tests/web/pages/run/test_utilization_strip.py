@@ -20,8 +20,8 @@ def test_says_the_same_in_words():
     strip = shown_strip("GPU", [0.0, 100.0])
 
     assert strip is not None
-    assert "mean 50 %" in strip.said
-    assert "min 0 %" in strip.said
+    assert "mean 50 %" in strip.summary
+    assert "min 0 %" in strip.summary
 
 
 def test_nothing_measured_is_no_strip():

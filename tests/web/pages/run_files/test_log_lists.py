@@ -26,7 +26,7 @@ def test_each_difference_is_a_choice():
 
 
 def test_the_nearest_is_of_the_stage_first_of_all():
-    wanted = {"stage": "train", "rank": "2", "stream": "stdout"}
+    labels = {"stage": "train", "rank": "2", "stream": "stdout"}
 
-    assert PATHS[nearest(PLACES, wanted)] == RANKS[1]
+    assert PATHS[nearest(PLACES, labels)] == RANKS[1]
     assert PATHS[nearest(PLACES, {"stage": "no", "rank": "x"})] == PATHS[0]

@@ -276,8 +276,8 @@ def test_a_point_cloud_is_sent_to_its_viewer(panel, read, run):
 @pytest.mark.parametrize(("parts", "status"), [((), 404), ((Part.FILES,), 200)])
 def test_links_show_media_only_with_the_files_part(client, run, member, parts, status):
     write_media(run, "x", [picture(1)], steps=[0])
-    wanted = LinkRequest("run", str(run.id), frozenset(parts))
-    base = f"/s/{make_link(run.project, browser_of(member), wanted)}"
+    link_request = LinkRequest("run", str(run.id), frozenset(parts))
+    base = f"/s/{make_link(run.project, browser_of(member), link_request)}"
 
     page = client.get(f"{base}/runs/{run.id}/")
 

@@ -57,8 +57,8 @@ def quick(member):
     """A link to a run without data."""
     project = make_project(member)
     run = make_run(project, "<i>quick</i>", "finished")
-    wanted = LinkRequest("run", str(run.id))
-    return f"/s/{make_link(project, browser_of(member), wanted)}/", run
+    link_request = LinkRequest("run", str(run.id))
+    return f"/s/{make_link(project, browser_of(member), link_request)}/", run
 
 
 def open_page(base, client=None):
@@ -352,8 +352,8 @@ def test_a_text_is_no_quality_of_a_ladder_to_strangers(member):
     )
 
     def read(*parts):
-        wanted = LinkRequest("ladder", str(ladder.id), frozenset(parts))
-        base = f"/s/{make_link(project, browser_of(member), wanted)}/"
+        link_request = LinkRequest("ladder", str(ladder.id), frozenset(parts))
+        base = f"/s/{make_link(project, browser_of(member), link_request)}/"
         address = f"{base}ladders/{ladder.id}/?quality=verdict"
         return open_page(address).content.decode()
 

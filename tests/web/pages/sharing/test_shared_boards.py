@@ -432,10 +432,10 @@ def test_a_frozen_ladder_keeps_its_rungs(site, member):
     )
     base = f"/s/{make_link(site.project, browser_of(member), frozen)}/"
     address = f"dashboards/{site.dashboard.id}/widgets/{LADDER}/figure"
-    wanted = [RungRequest(str(run.id)) for run in (site.sibling, site.first)]
+    rung_requests = [RungRequest(str(run.id)) for run in (site.sibling, site.first)]
     assert "sibling" not in get(base, address)
 
-    arrange_ladder(site.ladder, "faster", wanted)
+    arrange_ladder(site.ladder, "faster", rung_requests)
 
     shown = get(base, address)
     assert "sibling" not in shown

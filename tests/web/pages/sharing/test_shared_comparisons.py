@@ -53,8 +53,8 @@ def share(project, member):
 
     def make(runs, asked="", *parts):
         of = f"runs={','.join(str(run.id) for run in runs)}&{asked}"
-        wanted = LinkRequest("comparison", of, frozenset(parts))
-        return f"/s/{make_link(project, browser_of(member), wanted)}/"
+        link_request = LinkRequest("comparison", of, frozenset(parts))
+        return f"/s/{make_link(project, browser_of(member), link_request)}/"
 
     return make
 
@@ -170,9 +170,9 @@ def test_of_many_runs_no_more_is_asked_than_of_few(share, project, tab):
     for base in links:
         address = Client().get(base)["Location"]
         Client().get(address)  # a visit is recorded once a minute
-        with CaptureQueriesContext(connection) as said:
+        with CaptureQueriesContext(connection) as queries:
             assert Client().get(address).status_code == 200
-        asked.append(len(said))
+        asked.append(len(queries))
 
     assert asked[0] == asked[1]
 
@@ -192,8 +192,8 @@ def test_the_report_of_a_ladder_is_shared_and_tells_no_cost(project, member, run
     project.gpu_hour_price, project.currency = 2.0, "CCY"
     project.save()
     ladder = create_ladder(project, "faster", [RungRequest(str(r.id)) for r in runs])
-    wanted = LinkRequest("ladder", str(ladder.id))
-    base = f"/s/{make_link(project, browser_of(member), wanted)}/"
+    link_request = LinkRequest("ladder", str(ladder.id))
+    base = f"/s/{make_link(project, browser_of(member), link_request)}/"
 
     page = Client().get(f"{base}ladders/{ladder.id}/").content.decode()
     assert f'href="{base}ladders/{ladder.id}/report?' in page

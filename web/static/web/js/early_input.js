@@ -5,7 +5,7 @@ document.addEventListener("submit", (event) => {
   const form = event.target
   if (!form.dataset.confirm || form.asks) return
   event.preventDefault()
-  form.held = { submitter: event.submitter }
+  form.pending = { submitter: event.submitter }
 }, { capture: true })
 
 // Buttons do nothing before their behavior is connected.

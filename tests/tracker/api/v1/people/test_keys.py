@@ -93,8 +93,8 @@ def test_keys_reach_no_other_workspace_of_their_owner(manager, member, stranger)
 
 def test_a_service_account_gets_a_key_and_is_deleted(manager, client, member):
     make_project(member, "speech")
-    wanted = {"name": "CI", "role": "viewer", "projects": ["vision"]}
-    account = send(manager, "post", ACCOUNTS, **wanted).json()
+    body = {"name": "CI", "role": "viewer", "projects": ["vision"]}
+    account = send(manager, "post", ACCOUNTS, **body).json()
     key = {"name": "ci", "scope": "read", "service_account": account["id"]}
     secret = send(manager, "post", KEYS, **key).json()["key"]
     with_key = {"authorization": f"Bearer {secret}"}

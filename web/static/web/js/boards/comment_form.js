@@ -8,7 +8,7 @@ const PREFIX = "comment:"
 export default function commentForm(form) {
   const { text } = form.elements
   const error = form.querySelector("[data-part=error]")
-  const status = form.querySelector("[data-part=said]")
+  const status = form.querySelector("[data-part=status]")
   const stored = PREFIX + form.dataset.draft
   restore()
 

@@ -192,7 +192,7 @@ export class ChartsBesideRuns {
   }
 
   #take(fresh) {
-    const { said, mistake, epoch } = fresh.dataset
+    const { status, mistake, epoch } = fresh.dataset
     const mistaken = this.element.querySelector('[data-part="mistake"]')
     setText(mistaken, mistake && gettext("Invalid regular expression: %(why)s.", { why: mistake }))
     mistaken.hidden = !mistake
@@ -202,7 +202,7 @@ export class ChartsBesideRuns {
     if (mistake && current) return
     fresh.dataset.chartQuery = withParameters(fresh.dataset.chartQuery, this.zoom())
     this.#reflectZoom()
-    setText(this.element.querySelector('[data-part="chart-count"]'), said)
+    setText(this.element.querySelector('[data-part="chart-count"]'), status)
     for (const section of fresh.querySelectorAll(".charts__section")) {
       section.open = this.#folds.get(section.dataset.key) ?? section.open
     }

@@ -22,5 +22,5 @@ export default function confirm(form) {
   })
 
   form.asks = true
-  if (form.held) form.requestSubmit(form.held.submitter)
+  if (form.pending) form.requestSubmit(form.pending.submitter)
 }

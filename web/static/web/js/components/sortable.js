@@ -53,7 +53,7 @@ function moveTo(list, item, to) {
     setDisabled(each, "up:", index === 0)
     setDisabled(each, "down:", index === items.length - 1)
   })
-  const status = document.getElementById(list.dataset.said)
+  const status = document.getElementById(list.dataset.status)
   if (status) status.textContent = gettext("%(name)s: position %(place)s of %(all)s", { name: item.dataset.name, place: to, all: items.length - 1 })
 }
 

@@ -39,5 +39,5 @@ function copyFromField(text, near) {
 function setLabel(button, text, state) {
   button.setAttribute("aria-label", text)
   button.title = text
-  button.dataset.said = state
+  button.dataset.copied = state
 }

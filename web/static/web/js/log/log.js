@@ -240,10 +240,10 @@ class Log {
       const response = await fetch(url, { headers })
       if (response.status === 304) return null
       if (!response.ok) throw new Error(gettext("the server returned status %(status)s", { status: response.status }))
-      setText(this.part("told"), "")
+      setText(this.part("status"), "")
       return { body: await response.json(), etag: response.headers.get("ETag") }
     } catch (error) {
-      setText(this.part("told"), gettext("Lines could not be loaded: %(why)s", { why: error.message }))
+      setText(this.part("status"), gettext("Lines could not be loaded: %(why)s", { why: error.message }))
       return null
     }
   }

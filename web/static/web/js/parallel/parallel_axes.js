@@ -262,7 +262,7 @@ class ParallelAxes {
   }
 
   showRun(index) {
-    const status = this.part("said")
+    const status = this.part("status")
     this.pointedAt = index
     pointAt(this.element, index === null ? null : this.runs[index].slot)
     if (index === null) return void (status.textContent = this.summary)

@@ -28,7 +28,7 @@ function show(input, element, mistake) {
   const place = document.createElement("code")
   place.append(position > SHOWN_BEFORE ? "…" : "", before, mark)
   const shown = `${message} ${place.textContent}`
-  if (element.dataset.said === shown) return
-  element.dataset.said = shown
+  if (element.dataset.shown === shown) return
+  element.dataset.shown = shown
   element.replaceChildren(`${message} `, place)
 }

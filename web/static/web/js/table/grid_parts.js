@@ -20,9 +20,9 @@ export function groupLabel(group, keys, isOpen) {
 // Fills the arrow, the number of children and the parent; `nest` is { depth, isOpen } in a
 // table of nested runs, otherwise null.
 export function fillNest(drawn, row, nest, isNarrow = false) {
-  const said = `${nest?.depth} ${nest?.isOpen} ${row?.children} ${row?.parent}`
-  if (drawn.nest === said) return
-  drawn.nest = said
+  const state = `${nest?.depth} ${nest?.isOpen} ${row?.children} ${row?.parent}`
+  if (drawn.nest === state) return
+  drawn.nest = state
   const { element, fold, kids, parent } = drawn
   const count = (nest && row?.children) || 0
   const isOpen = Boolean(nest?.isOpen)
