@@ -20,6 +20,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 # Long enough to scroll.
 LONG = "\n\n".join(f"Paragraph {number} of many." for number in range(60))
+# The end of an element's text, in pixels.
+LAST_WORD = """(element) => {
+  const range = document.createRange()
+  range.selectNodeContents(element)
+  const { bottom, right } = [...range.getClientRects()].at(-1)
+  return { bottom, right }
+}"""
 TEXT = f"## What helped\n\nDecoding **ahead**.\n\n{LONG}\n"
 
 
@@ -87,6 +94,33 @@ def test_a_reader_comments_beside_a_heading_and_another_answers(
     expect(comment(page, "By a third.")).to_be_visible()
     page.get_by_role("button", name="Reopen").click()
     expect(page.get_by_role("button", name="Resolve")).to_be_visible()
+
+
+def test_comments_take_no_width_on_a_phone(visit, ada, page):
+    widget = "```seamark\nwidget: text\ntitle: Notes\ntext: Nothing changed.\n```"
+    text = f"## What helped\n\n{'Decoding ahead of time. ' * 9}\n\n- One\n- Two\n\n{widget}\n"
+    report = create_report(make_project(ada), "What helped", user_id=ada.user_id)
+    save_version(report, "What helped", text, user_id=ada.user_id, based_on=0)
+    say(report, ada, "How much?", "widget")
+    page.set_viewport_size(PHONE)
+    visit(f"/reports/{report.id}/", ada)
+
+    whole, card = (
+        page.locator(name).bounding_box() for name in (".report__text", ".widget")
+    )
+    assert (card["x"], card["width"]) == (whole["x"], whole["width"])
+    for passage in page.locator(".passage").all():
+        content, button = (
+            passage.locator(part) for part in ("> :first-child", ".remarks__mark")
+        )
+        text_ends = content.evaluate(LAST_WORD)
+        box = button.bounding_box()
+        is_below = box["y"] >= text_ends["bottom"] - 1
+        assert is_below or box["x"] >= text_ends["right"]
+        assert box["x"] + box["width"] <= whole["x"] + whole["width"]
+    page.locator(".remarks--some > .remarks__mark").click()
+    expect(comment(page, "How much?")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_two_comments_in_a_row_stand_beside_the_same_words(visit, ada, report):
