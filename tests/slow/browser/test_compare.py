@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.slow.browser.accessibility import violations
-from tests.slow.browser.conftest import address_now, open_options
+from tests.slow.browser.conftest import PHONE, address_now, open_options
 from tracker.models import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -37,6 +37,13 @@ def address(*runs, **query: str) -> str:
     ids = ",".join(str(run.id) for run in runs)
     more = "".join(f"&{name}={value}" for name, value in query.items())
     return f"/w/ada-workspace/vision/compare?runs={ids}{more}"
+
+
+SHOWS_ITS_END = """(link) => {
+  const end = link.querySelector(".cut > :last-child")
+  const [outer, inner] = [link, end].map((each) => each.getBoundingClientRect())
+  return end.scrollWidth <= end.clientWidth && inner.right <= outer.right + 1
+}"""
 
 
 def wait_for_charts(page: Page, count: int) -> None:
@@ -244,6 +251,23 @@ def test_a_colour_is_chosen_on_a_phone_and_lasts_in_other_tabs(visit, ada, runs)
     expect(page.locator("thead .run-colour--9")).to_have_count(1)
     page.get_by_role("link", name="Findings").click()
     expect(page.locator("thead .run-colour--9")).to_have_count(1)
+
+
+def test_the_ends_of_long_names_are_shown_on_a_phone(visit, ada, project, page):
+    names = [
+        f"resnet50-imagenet-augmented-cosine-schedule-lr-0.003-seed-{number}"
+        for number in range(2)
+    ]
+    runs = [make_run(project, name, "finished") for name in names]
+    other = make_run(make_project(ada, "speech"), names[0], "finished")
+    page.set_viewport_size(PHONE)
+
+    for compared in (runs, [*runs, other]):
+        visit(address(*compared, tab="table"), ada)
+        links = page.locator(".compare-run__name")
+        expect(links).to_have_count(len(compared))
+        for link in links.all():
+            assert link.evaluate(SHOWS_ITS_END)
 
 
 def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):

@@ -327,8 +327,8 @@ function runHeader(run) {
   link.href = run.url
   link.className = "clip"
   link.title = run.project ? `${run.project} / ${run.name}` : run.name
-  if (run.project) link.append(span("muted compare-run__project", `${run.project} /`), " ")
-  link.append(run.name)
+  if (run.project) link.append(span("muted compare-run__project", `${run.project} /`), " ", span("clip", run.name))
+  else link.append(run.name)
   header.append(colour, link)
   if (run.reference) header.append(span("chip", "reference"))
   return header
