@@ -171,6 +171,21 @@ def test_a_note_is_edited_where_it_stands(visit, ada, ladder):
     expect(page.get_by_role("article").nth(0)).to_contain_text("All as it was")
 
 
+def test_a_missing_note_takes_no_row(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/", ada)
+    rung = page.get_by_role("article").nth(0)
+    button, state = rung.get_by_text("Describe baseline"), rung.locator(".chip").first
+
+    first, second = button.bounding_box(), state.bounding_box()
+    assert first["x"] > second["x"] + second["width"]
+    assert abs(first["y"] - second["y"]) < first["height"]
+
+    button.click()
+    field = rung.get_by_role("textbox", name="Note of").bounding_box()
+    assert field["x"] < second["x"]
+    assert field["width"] > 400
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_report_is_printed_on_white(visit, ada, ladder, theme):
     page = visit(f"/ladders/{ladder.id}/report", ada)
