@@ -19,8 +19,8 @@ export class ChartsBesideRuns {
   // Callbacks: `onOption` gets a changed chart option; `onShown` the number of runs and, as JSON, the
   // groups by slot, or ""; `onLine` the slot of the run under the pointer, or null. `zoom` returns
   // the shared zoom, `onZoom` gets a new one. `onBack` gets the URL parameters restored by undo, and
-  // `valueOf` returns the current value of an option.
-  constructor(element, { onOption, onShown, onLine, zoom, onZoom, onBack, valueOf }) {
+  // `optionValue` returns the current value of an option.
+  constructor(element, { onOption, onShown, onLine, zoom, onZoom, onBack, optionValue }) {
     this.element = element
     this.form = element.querySelector("form")
     this.onShown = onShown
@@ -33,7 +33,7 @@ export class ChartsBesideRuns {
       event.preventDefault()
       this.#folds.clear()
       onBack(event.detail)
-      this.#write(valueOf)
+      this.#write(optionValue)
     })
     element.addEventListener("run-pointed", ({ detail }) => onLine(detail))
   }
@@ -104,15 +104,15 @@ export class ChartsBesideRuns {
   }
 
   // Updates the form from the state.
-  #write(valueOf) {
+  #write(optionValue) {
     for (const field of this.form.elements) {
       if (!field.name || field.type === "button") continue
-      const value = valueOf(field.name)
+      const value = optionValue(field.name)
       if (field.type === "checkbox") field.checked = value === field.value
       else field.value = value || (field.type === "range" ? "0" : "")
       if (field.type === "range") field.nextElementSibling.value = Number(field.value).toFixed(2)
     }
-    this.#axes.axis.dataset.axis = valueOf("axis") || "step"
+    this.#axes.axis.dataset.axis = optionValue("axis") || "step"
     this.#reflect()
     this.#reflectZoom()
   }

@@ -63,7 +63,7 @@ export class ChartsSide {
         this.applyQuery()
         onChange()
       },
-      valueOf: (name) => state.get(name),
+      optionValue: (name) => state.get(name),
       onShown: (count, groups) => {
         this.#charted = count
         this.#count()

@@ -18,7 +18,7 @@ export function settleLater(chart) {
 
 export function settleBefore(chart, moment) {
   leaving.set(chart, moment)
-  pause ??= setTimeout(() => whenIdle(nextLeaving), pauseMs())
+  if (pause === null) pause = setTimeout(() => whenIdle(nextLeaving), pauseMs())
 }
 
 // The chart was redrawn or removed.
