@@ -61,8 +61,8 @@ def test_numbers_of_a_column_have_as_many_digits(modules):
         ["1.500", False],
         ["0.0001000", False],
         ["2", False],
-        ["1.234e−7", True],
-        ["1.200e−7", False],
+        ["1.234e\u22127", True],
+        ["1.200e\u22127", False],
     ]
 
 
