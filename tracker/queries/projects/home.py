@@ -68,8 +68,14 @@ class RecentRun:
     project_name: str
     last_known: datetime
     took: float | None
+    failure: str  # the error or traceback of its first failed stage; "" without one
     main_finding: MainFinding | None
     verdict: Verdict | None  # None if there is a main finding
+
+    @property
+    def has_error(self) -> bool:
+        """Return whether the reason of its end is known."""
+        return bool(self.failure) or self.state == State.CRASHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,21 @@ def recent_runs(actor: Actor) -> list[RecentRun]:
     newest = list(runs.order_by("-created_at", "id")[:RECENT_SHOWN])
     findings = main_findings([run.id for run in newest])
     without = verdicts([run.id for run in newest if run.id not in findings])
-    return [_recent(run, findings.get(run.id), without.get(run.id)) for run in newest]
+    failures = _failures([run.id for run in newest if run.state == State.FAILED])
+    return [
+        RecentRun(
+            id=run.id,
+            name=run.name,
+            state=run.state,
+            project_name=run.project.name,
+            last_known=run.ended_at or run.last_seen_at,
+            took=run_seconds(run),
+            failure=failures.get(run.id, ""),
+            main_finding=findings.get(run.id),
+            verdict=without.get(run.id),
+        )
+        for run in newest
+    ]
 
 
 def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
@@ -206,20 +226,11 @@ def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
     return OpenAlerts(found[:ALERTS_SHOWN], has_more=len(found) > ALERTS_SHOWN)
 
 
-def _recent(
-    run: Run, finding: MainFinding | None, verdict: Verdict | None
-) -> RecentRun:
-    last_known = run.ended_at or run.last_seen_at
-    return RecentRun(
-        id=run.id,
-        name=run.name,
-        state=run.state,
-        project_name=run.project.name,
-        last_known=last_known,
-        took=run_seconds(run),
-        main_finding=finding,
-        verdict=verdict,
-    )
+def _failures(run_ids: Collection[UUID]) -> dict[UUID, str]:
+    """Return each run's first failure, in one query."""
+    stages = Stage.objects.filter(run_id__in=run_ids).exclude(failure="")
+    last_first = stages.order_by(F("ended_at").desc(nulls_first=True), "-id")
+    return dict(last_first.values_list("run_id", "failure"))
 
 
 def _running_stages(run_ids: Collection[UUID]) -> dict[UUID, list[str]]:

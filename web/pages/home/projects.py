@@ -84,8 +84,9 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
         "recent": recent,
         "recent_names": RunNames(run.name for run in recent),
         # Runs that log only metrics have none: a column of "not enough data" is noise.
-        "has_verdicts": any(
-            run.main_finding or run.verdict is Verdict.WELL for run in recent
+        "has_outcomes": any(
+            run.main_finding or run.has_error or run.verdict is Verdict.WELL
+            for run in recent
         ),
         "alerts": open_alerts(request.actor, now=now),
         "ledgers": ledgers,

@@ -19,6 +19,12 @@ def raised_at(failure: str) -> str:
     return f"{place}: {code.strip()}" if code.startswith("    ") else place
 
 
+def error_line(failure: str) -> str:
+    """Return the first line of the exception, or the last line of another failure."""
+    text = raised(failure) or failure.strip().rpartition("\n")[2]
+    return text.partition("\n")[0].strip()[:MAX_CHARACTERS]
+
+
 def raised(failure: str) -> str:
     """Return the exception that a traceback ends with; "" without a stack.
 

@@ -10,7 +10,7 @@ from tests.builders import make_member, make_project, make_run, write_series
 from tests.slow.browser.many_runs import add_runs
 from tests.web.sample_run import make_sample_run
 from tracker.actions.access import authenticate
-from tracker.models import Alert, Finding, Project, Run, State, Token
+from tracker.models import Alert, Finding, Project, Run, Stage, State, Token
 from tracker.queries.projects.home import ALERTS_SHOWN, LIVE_SHOWN, RECENT_SHOWN
 from tracker.series.compaction import compact_run
 
@@ -136,9 +136,9 @@ def test_costs_the_same_for_many_projects_and_runs(
         client.get("/")
 
 
-# Session and user (2), workspaces (2), projects, running runs (6), ended runs (4), GPU
+# Session and user (2), workspaces (2), projects, running runs (6), ended runs (5), GPU
 # hours (2), alerts.
-STATEMENTS = 18
+STATEMENTS = 19
 
 
 @pytest.fixture
@@ -273,11 +273,50 @@ def test_the_newest_runs_of_all_projects_are_recent(home, member):
 def test_recent_runs_have_no_column_of_findings_without_a_verdict(home, project):
     make_run(project, "only metrics", State.FINISHED)
     table = home().content.decode().partition("Recent runs")[2]
-    assert "Main finding" not in table
+    assert "Finding or error" not in table
     assert "not diagnosed" not in table
 
     make_sample_run(project, has_gpu=True)
-    assert "Main finding" in home().content.decode().partition("Recent runs")[2]
+    table = home().content.decode().partition("Recent runs")[2]
+    assert "Finding or error" in table
+    assert "chip--plain chip--critical" in table
+
+
+TRACEBACK = (
+    'Traceback (most recent call last):\n  File "train.py", line 12, in <module>\n'
+    "    loss.backward()\ntorch.OutOfMemoryError: CUDA out of memory.\nTry less."
+)
+
+
+def test_a_failed_run_shows_its_error_instead_of_a_finding(home, project):
+    run = make_sample_run(project, has_gpu=True)
+    Run.objects.filter(id=run.id).update(state=State.FAILED)
+    first, *later = run.stages.order_by("ended_at")
+    Stage.objects.filter(id=first.id).update(failure=TRACEBACK)
+    Stage.objects.filter(id__in=[stage.id for stage in later]).update(failure="later")
+
+    table = home().content.decode().partition("Recent runs")[2]
+
+    assert ">torch.OutOfMemoryError: CUDA out of memory.</bdi>" in table
+    assert "Try less" not in table
+    assert ">later<" not in table
+    assert "chip--plain chip--critical" not in table
+
+
+def test_a_crashed_run_shows_that_it_stopped(home, project):
+    make_run(project, "killed", State.CRASHED)
+
+    table = home().content.decode().partition("Recent runs")[2]
+
+    assert "Stopped without an exit status" in table
+    assert "not diagnosed" not in table
+
+
+def test_a_failed_run_without_an_error_shows_its_verdict(home, project):
+    make_run(project, "killed", State.CRASHED)
+    make_run(project, "failed", State.FAILED)
+
+    assert "not diagnosed" in home().content.decode().partition("Recent runs")[2]
 
 
 def test_gpu_hours_of_the_week_are_added_up_by_project(home, project):

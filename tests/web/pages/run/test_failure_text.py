@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from web.pages.run.failure_text import MAX_CHARACTERS, raised, raised_at
+from web.pages.run.failure_text import MAX_CHARACTERS, error_line, raised, raised_at
 
 RAISED = (SyntaxError, RuntimeError, ValueError, OSError)
 
@@ -95,3 +95,19 @@ def test_the_line_that_raised_is_named():
 
     assert raised_at(failure) == "train.py, line 12: loss.backward()"
     assert raised_at("killed by signal 9") == ""
+
+
+@pytest.mark.parametrize(
+    ("failure", "line"),
+    [
+        (told(of_another), "ValueError: no loss"),
+        (told(of_many_lines), "OSError: one"),
+        ("KeyError: 'loss'", "KeyError: 'loss'"),
+        ("killed by signal 9\n", "killed by signal 9"),
+        ("one\n  two", "two"),
+        ("", ""),
+        ("x" * 2000, "x" * MAX_CHARACTERS),
+    ],
+)
+def test_an_error_line_is_short(failure, line):
+    assert error_line(failure) == line
