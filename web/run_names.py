@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-TOKENS = re.compile(r"[^-_/\s,;:=]+[-_/\s,;:=]*|[-_/\s,;:=]+")
+# The dash of an exponent, as in 1e-4, separates nothing.
+TOKENS = re.compile(r"(?:(?<=\d)[eE]-(?=\d)|[^-_/\s,;:=])+[-_/\s,;:=]*|[-_/\s,;:=]+")
 # Cutting less than this saves no room.
 SHORTEST_CUT = 5
 # The end that stays of a name that is like no other.

@@ -29,6 +29,12 @@ def test_the_end_of_a_name_like_no_other_stays():
     assert RunNames(["baseline"]).parts("baseline") == [("baseline", False)]
 
 
+def test_an_exponent_is_part_of_its_number():
+    names = RunNames([f"vit-b16-in1k_lr1e-{power}_seed0" for power in (3, 4)])
+
+    assert ("lr1e-4_", False) in names.parts("vit-b16-in1k_lr1e-4_seed0")
+
+
 def test_odd_names_have_parts():
     for name in ("", "-", "--a", "é" * 300, "a b:c"):
         assert "".join(text for text, _ in RunNames([name]).parts(name)) == name

@@ -87,7 +87,7 @@ def cut_among(name: str, names: RunNames | str = "") -> SafeString:
     known = names if isinstance(names, RunNames) else RunNames()
     parts = (("common" if cut else "own", text) for text, cut in known.parts(name))
     spans = format_html_join("", '<span class="cut__{}">{}</span>', parts)
-    return format_html('<bdi class="cut">{}</bdi>', spans)
+    return format_html('<bdi class="cut" data-behaviour="cut-name">{}</bdi>', spans)
 
 
 @register.filter

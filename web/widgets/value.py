@@ -23,6 +23,7 @@ from web.pages.dashboards.widget_kind import (
     SeenValues,
 )
 from web.pages.runs.fields import LABELS, field_change, field_text, path_of
+from web.run_names import RunNames
 from web.templatetags.format import number
 from web.texts import gettext_lazy
 
@@ -106,6 +107,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     context = {
         "value": field_text(field, value) if field else number(value),
         "best": best.run if best else None,
+        "run_names": RunNames(names.values()),
         "best_name": names[best.run.id] if best else "",
         "reference_name": names[reference.id] if reference else "",
         "place": scene.runs.index(best.run) if best else 0,

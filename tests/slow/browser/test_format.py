@@ -83,3 +83,32 @@ def test_the_browser_and_the_server_cut_names_alike(modules):
 
     known = RunNames(names)
     assert shown == [[list(part) for part in known.parts(name)] for name in names]
+
+
+CUT = """async ([parts, room]) => {
+  const { shortened } = await import("/static/web/js/components/cut_name.js")
+  return shortened(parts.map(([text, isCommon]) => {
+    const letters = Array.from(text)
+    return { isCommon, letters, widths: letters.map(() => 1) }
+  }), room, 1)
+}"""
+SWEEP_NAME = [["vit-b16-in1k_", True], ["lr1e-4_", False], ["wd0.05_", True],
+              ["mixup_", False], ["seed4", False], ["-imagenet", True]]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [
+        (99, None),
+        (46, "vit-b16-in1…lr1e-4_wd0.05_mixup_seed4-imagenet"),
+        (35, "…lr1e-4_wd0.05_mixup_seed4-imagenet"),
+        (30, "lr1e-4_wd…mixup_seed4-imagenet"),
+        (25, "lr1e-4_wd0.05_mixup_seed4"),
+        (12, "lr1e-4…seed4"),
+        (4, "…ed4"),
+    ],
+)  # fmt: skip
+def test_parts_that_all_names_share_are_cut_first_with_one_ellipsis(
+    modules, room, shown
+):
+    assert modules.evaluate(CUT, [SWEEP_NAME, room]) == shown

@@ -354,3 +354,26 @@ def test_charts_of_one_run_leave_room_for_those_that_runs_share_and_load_on_scro
     charts_of_train.scroll_into_view_if_needed()
     expect_lines(page, 1)
     assert charts.count() == 290
+
+
+def test_names_in_the_list_are_cut_once_and_keep_their_ends(open_runs, project):
+    names = [
+        f"vit-b16-in1k-pretrained_lr{rate}_wd0.05_randaug-m9-n2_seed{seed}"
+        for rate in ("1e-3", "1e-4")
+        for seed in range(2)
+    ]
+    for name in names:
+        logged(project, name)
+    page = open_runs("?as=charts")
+
+    for name in names:
+        link = page.get_by_role("link", name=name, exact=True)
+        expect(link).to_have_attribute("data-cut", re.compile("^[^…]*…[^…]*$"))
+        shown = link.get_attribute("data-cut") or ""
+        assert shown.endswith(name.removeprefix("vit-b16-in1k-pretrained_"))
+        assert link.text_content() == name
+
+        before = link.bounding_box()
+        link.hover()
+        assert link.bounding_box() == before
+        assert link.get_attribute("data-cut") == shown

@@ -12,6 +12,7 @@ export const BEHAVIOURS = {
   "compared-charts": () => import("./chart_page/compared_charts.js"),
   "comparison-table": () => import("./table/comparison_table.js"),
   "confirm": () => import("./components/confirm.js"),
+  "cut-name": () => import("./components/cut_name.js"),
   "copy": () => import("./components/copy.js"),
   "filled-dialog": () => import("./components/filled_dialog.js"),
   "filter-rows": () => import("./components/filter_rows.js"),

@@ -1,7 +1,8 @@
 // Truncates run names where they are equal, so that the differences stay visible.
 import { createElement } from "./elements.js"
 
-const TOKENS = /[^-_/\s,;:=]*[-_/\s,;:=]*/g
+// The dash of an exponent, as in 1e-4, separates nothing.
+const TOKENS = /(?:(?<=\d)[eE]-(?=\d)|[^-_/\s,;:=])+[-_/\s,;:=]*|[-_/\s,;:=]+/g
 // Shorter parts are not truncated.
 const SHORTEST_CUT = 5
 // Characters that stay at the end of a name that shares no parts.
@@ -17,7 +18,7 @@ export class RunNames {
   }
 
   // Returns the parts of a name in order: { text, isCommon }.
-  partsOf(name, end = END) {
+  partsOf(name) {
     const tokens = tokensOf(name)
     const shape = this.#shapes.get(shapeOf(tokens)) ?? tokens
     const ofAll = this.#ofAll.get(tokens[0]) ?? new Set(tokens)
@@ -29,7 +30,7 @@ export class RunNames {
       else parts.push({ text, isCommon })
     }
     if (parts.every(({ isCommon }) => isCommon)) {
-      const cut = name.length - end < SHORTEST_CUT ? 0 : name.length - end
+      const cut = name.length - END < SHORTEST_CUT ? 0 : name.length - END
       parts.splice(0, parts.length, { text: name.slice(0, cut), isCommon: true }, { text: name.slice(cut), isCommon: false })
     } else this.#splitEnd(parts, tokens.at(-1))
     return parts.map(({ text, isCommon }) => ({ text, isCommon: isCommon && text.length >= SHORTEST_CUT }))
@@ -53,12 +54,12 @@ export class RunNames {
 }
 
 // Returns the children of an element of the class "cut"; their text is the whole name.
-export function nameParts(names, name, end) {
-  return names.partsOf(name, end).filter(({ text }) => text).map(({ text, isCommon }) => createElement("span", isCommon ? "cut__common" : "cut__own", text))
+export function nameParts(names, name) {
+  return names.partsOf(name).filter(({ text }) => text).map(({ text, isCommon }) => createElement("span", isCommon ? "cut__common" : "cut__own", text))
 }
 
 function tokensOf(name) {
-  return name.match(TOKENS).filter(Boolean)
+  return name.match(TOKENS) ?? []
 }
 
 function shapeOf(tokens) {

@@ -1,4 +1,5 @@
 // Elements of the runs table, and the content of group rows.
+import cutName from "../components/cut_name.js"
 import { icon } from "../core/elements.js"
 import { change, number } from "../core/format.js"
 import { fillText, labelOf, texts } from "./run_columns.js"
@@ -47,6 +48,7 @@ export function fillFork(link, fork, parts = []) {
   }
   const name = createElement("span", "runs-grid__source cut")
   name.append(...parts)
+  cutName(name)
   link.href = fork.url
   link.title = link.ariaLabel = gettext("Forked from %(run)s at step %(step)s", { run: fork.name, step: number(fork.step) })
   link.replaceChildren(icon("git-fork"), name)

@@ -5,6 +5,7 @@ import { icon } from "../core/elements.js"
 import { cellClass, fillDifference, fillFork, fillNest, fillNumbers, groupLabel, headCell, hiddenText, createElement } from "./grid_parts.js"
 import { HeadPointer } from "./column_drag.js"
 import { MIN_WIDTH, MAX_WIDTH, columnsFor, stateSign, texts } from "./run_columns.js"
+import cutName from "../components/cut_name.js"
 import { RunNames, nameParts } from "../core/run_names.js"
 import { gettext } from "../core/texts.js"
 
@@ -17,8 +18,6 @@ const MAX_NAME_WIDTH = 480
 const NAME_CHARACTER = 7.6
 const NAME_SIGNS = 84
 const NEST_SIGNS = 110
-// The characters that stay at the end of a name that shares no parts with others.
-const NAME_END_ON_PHONE = 6
 const PHONE = window.matchMedia("(max-width: 760px)")
 
 export class GridView {
@@ -255,9 +254,10 @@ export class GridView {
       drawn.reference = reference
       this.#asGroup(drawn, false)
       drawn.element.classList.toggle("runs-grid__row--waiting", !row)
-      const end = PHONE.matches ? NAME_END_ON_PHONE : undefined
-      drawn.link.replaceChildren(...nameParts(this.names, row?.name ?? "", end))
-      drawn.parent.replaceChildren(...nameParts(this.names, row?.parent ?? "", end))
+      drawn.link.replaceChildren(...nameParts(this.names, row?.name ?? ""))
+      drawn.parent.replaceChildren(...nameParts(this.names, row?.parent ?? ""))
+      cutName(drawn.link)
+      cutName(drawn.parent)
       drawn.sign.replaceChildren(...(row ? [stateSign(row, now)] : []))
       drawn.link.title = drawn.link.ariaLabel = row?.name ?? ""
       if (row) drawn.link.href = row.url
@@ -305,6 +305,7 @@ export class GridView {
     delete drawn.element.dataset.slot
     drawn.link.removeAttribute("href")
     drawn.link.textContent = drawn.link.ariaLabel = ""
+    delete drawn.link.dataset.cut
     drawn.sign.replaceChildren()
     drawn.group.replaceChildren(...groupLabel(group, this.rows.keys, isOpen))
     drawn.group.title = group.values.map((value) => texts(value)[0]).join(" · ")
