@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from tracker.diagnosis.engine.measurements import MICROSECONDS, Window
 from tracker.queries.diagnoses.diagnoses import HistoryEntry
-from web.pages.run.failure_text import error_line, raised_at
+from web.pages.run.failure_text import error_line, frames_of, raised_at
 
 register = template.Library()
 
@@ -20,6 +20,7 @@ MARGIN = 0.15
 
 register.filter(raised_at)
 register.filter(error_line)
+register.filter(frames_of)
 
 
 @register.filter

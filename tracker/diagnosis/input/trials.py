@@ -51,9 +51,9 @@ class Trials:
         """Recommend a micro-benchmark, or a change if it has run."""
         if self.prepare_seconds is None or self.fetch_seconds is None:
             return Recommendation(
-                "Find the cause of the waits: CPU work, storage or the network. The rules"
-                " about these name it if they have their signals; a micro-benchmark"
-                " of the loader separates fetching from preparing.",
+                "Find out what the waits come from: CPU work, storage or the network. If"
+                " no other finding names it, a micro-benchmark of the loader shows whether"
+                " fetching or preparing a batch takes longer.",
                 code=CACHED,
             )
         is_far = self.fetch_seconds > self.prepare_seconds

@@ -19,6 +19,14 @@ def raised_at(failure: str) -> str:
     return f"{place}: {code.strip()}" if code.startswith("    ") else place
 
 
+def frames_of(failure: str) -> str:
+    """Return the failure without the exception at its end, which is shown above it."""
+    message, text = raised(failure), failure.rstrip()
+    if not message or not text.endswith(f"\n{message}"):
+        return text
+    return text.removesuffix(message).rstrip()
+
+
 def error_line(failure: str) -> str:
     """Return the first line of the exception, or the last line of another failure."""
     text = raised(failure) or failure.strip().rpartition("\n")[2]

@@ -4,7 +4,13 @@ import traceback
 
 import pytest
 
-from web.pages.run.failure_text import MAX_CHARACTERS, error_line, raised, raised_at
+from web.pages.run.failure_text import (
+    MAX_CHARACTERS,
+    error_line,
+    frames_of,
+    raised,
+    raised_at,
+)
 
 RAISED = (SyntaxError, RuntimeError, ValueError, OSError)
 
@@ -111,3 +117,19 @@ def test_the_line_that_raised_is_named():
 )
 def test_an_error_line_is_short(failure, line):
     assert error_line(failure) == line
+
+
+def test_frames_end_before_an_exception_that_is_shown_in_full():
+    failure = told(of_another)
+
+    frames = frames_of(failure)
+
+    assert failure == f"{frames}\nValueError: no loss"
+    assert "KeyError: 'loss'" in frames
+
+
+@pytest.mark.parametrize(
+    "failure", [told(of_many_lines), told(of_length), "KeyError: 'loss'", ""]
+)
+def test_frames_keep_an_exception_that_is_not_shown_in_full(failure):
+    assert frames_of(failure) == failure

@@ -162,6 +162,42 @@ def test_a_failed_stage_shows_why(project, page):
     assert "ValueError: shapes do not match" in page(run)
 
 
+def test_a_traceback_does_not_repeat_the_exception_above_it(project, page):
+    traceback = (
+        'Traceback (most recent call last):\n  File "train.py", line 12, in <module>\n'
+        "    loss.backward()\nRuntimeError: no gradient"
+    )
+    shown = page(make_run(project, state="failed", failure=traceback))
+
+    assert '<p class="stage__raised">RuntimeError: no gradient</p>' in shown
+    [code] = re.findall(r"<pre[^>]*><code>(Traceback.*?)</code>", shown, re.DOTALL)
+    assert unescape(code) == traceback.removesuffix("\nRuntimeError: no gradient")
+    [copied] = re.findall(r'data-copy-text="(Traceback[^"]*)"', shown)
+    assert unescape(copied) == traceback
+
+
+@pytest.mark.parametrize(
+    ("is_live", "head", "saved"),
+    [
+        (
+            False,
+            r"[sn], [\d,]+ steps analyzed after warm-up",
+            "for a run of this length",
+        ),
+        (True, r" so far, [\d,]+ steps analyzed after warm-up", "up to now"),
+    ],
+)
+def test_the_page_tells_a_running_stage_from_one_that_ended(
+    project, page, is_live, head, saved
+):
+    shown = page(make_sample_run(project, has_gpu=True, is_live=is_live))
+
+    assert re.search(head, shown)
+    savings = shown.partition("Expected savings:")[2].partition("</p>")[0]
+    assert saved in savings
+    assert re.search(r"(confirmed|likely), \d+ % confidence", shown)
+
+
 def test_a_preempted_stage_says_that_it_was_told_to_end(project, page):
     shown = page(make_run(project, state="preempted"))
 
