@@ -184,7 +184,11 @@ def test_a_traceback_does_not_repeat_the_exception_above_it(project, page):
             r"[sn], [\d,]+ steps analyzed after warm-up",
             "for a run of this length",
         ),
-        (True, r" so far, [\d,]+ steps analyzed after warm-up", "up to now"),
+        (
+            True,
+            r" so far, [\d,]+ steps after warm-up; findings cover the last \d",
+            "up to now",
+        ),
     ],
 )
 def test_the_page_tells_a_running_stage_from_one_that_ended(
