@@ -270,6 +270,21 @@ def test_the_ends_of_long_names_are_shown_on_a_phone(visit, ada, project, page):
             assert link.evaluate(SHOWS_ITS_END)
 
 
+def test_a_phone_lists_six_runs_and_shows_that_more_scroll(visit, ada, project, page):
+    runs = [make_run(project, f"run-{number}", "finished") for number in range(8)]
+    page.set_viewport_size(PHONE)
+    heights = "list => [list.scrollHeight, list.clientHeight]"
+
+    visit(address(*runs[:6]), ada)
+    needed, shown = page.locator(".compare-runs__list").evaluate(heights)
+    assert needed == shown
+
+    visit(address(*runs), ada)
+    needed, shown = page.locator(".compare-runs__list").evaluate(heights)
+    row = needed / len(runs)
+    assert 6.3 < shown / row < 6.7
+
+
 def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
     page.get_by_role("searchbox", name="Filter rows").fill("loader_w")
