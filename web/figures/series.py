@@ -32,6 +32,8 @@ from web.figures.traces import (
 Floats = NDArray[np.float64]
 # Axes of smaller values have exponents, not prefixes such as µ.
 SMALL = 1e-3
+# Each tick has its own power of ten: 8e-5, not 0.8e-4.
+POWERS = {"tickformat": "~e", "labelalias": {"0e+0": "0"}}
 
 LEGEND = {
     "orientation": "h",
@@ -101,8 +103,8 @@ def series_figure(
         traces += [trace | group for trace in drawn]
     xaxis = {**x_axis(axis, low=low, high=high), "showspikes": False}
     yaxis = y_axis(log=log)
-    if _largest(lines) < SMALL:
-        yaxis["exponentformat"] = "e"
+    if 0 < _largest(lines) < SMALL:
+        yaxis |= POWERS
     if not log:
         yaxis |= _flat_range(lines)
     layout = framed(

@@ -26,13 +26,13 @@ def test_plotly_knows_every_word_of_it(axis, line, log):
 
 @pytest.mark.parametrize(
     ("values", "written"),
-    [([0.0, 3e-4, 1e-4], "e"), ([0.0, 0.3, 0.1], "SI"), ([NAN], "SI")],
-    ids=["learning rate", "loss", "nothing"],
+    [([0.0, 3e-4, 1e-4], "~e"), ([0.0, 0.3, 0.1], None), ([0.0], None), ([NAN], None)],
+    ids=["learning rate", "loss", "zero", "nothing"],
 )
 def test_small_values_have_exponents(values, written):
     figure = figure_of(DrawnLine(values))
 
-    assert figure["layout"]["yaxis"]["exponentformat"] == written
+    assert figure["layout"]["yaxis"].get("tickformat") == written
 
 
 def test_a_spike_is_in_what_is_drawn():

@@ -14,6 +14,7 @@ const MAX_TICKS = 9
 const PREFIXES = ["f", "p", "n", "μ", "m", "", "k", "M", "G", "T"]
 const FIRST_PREFIX = -5
 const MAX_EXPONENT = 14
+const DIGITS_OF_POWERS = 6
 const MINUS = "−"
 
 // Returns both ends (as exponents on a logarithmic axis), or null if only Plotly can compute them.
@@ -79,13 +80,14 @@ export function ticksOf(axis, range, pixels) {
   const [low, high] = range
   const tickCount = axis.nticks || Math.max(MIN_TICKS, Math.min(MAX_TICKS, pixels / TICK_PIXELS)) + 1
   const step = stepOf((high - low) / tickCount)
-  const round = roundingOf(step, range, axis.exponentformat ?? "B")
+  const round = axis.tickformat ? { format: axis.tickformat } : roundingOf(step, range, axis.exponentformat ?? "B")
   if (!(step > 0) || round === null) return null
   // Tolerates rounding errors at the ends.
   const slack = (high - low) * 1e-4
   const ticks = []
+  const write = axis.tickformat ? (value) => powerOf(value, axis.labelalias) : (value) => textOf(value, round)
   for (let count = Math.ceil((low - slack) / step); count * step <= high + slack; count += 1) {
-    ticks.push({ value: count * step, text: textOf(count * step, round) })
+    ticks.push({ value: count * step, text: write(count * step) })
   }
   return ticks
 }
@@ -108,6 +110,13 @@ function textOf(value, { digits, exponent, format }) {
   const size = Math.abs(value)
   if (size < 10 ** -digits / 2) return "0"
   return (value < 0 ? MINUS : "") + grouped(rounded(size * 10 ** -exponent, digits + exponent)) + suffixOf(exponent, format)
+}
+
+// Writes a number as the format "~e" does.
+function powerOf(value, alias) {
+  const [mantissa, exponent] = value.toExponential(DIGITS_OF_POWERS).split("e")
+  const text = `${mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa}e${exponent}`
+  return alias?.[text] ?? text.replaceAll("-", MINUS)
 }
 
 function suffixOf(exponent, format) {
