@@ -130,6 +130,7 @@ def test_no_more_are_shown_than_can_be_told_apart(open_runs, project):
     most = int(page.locator(".runs").get_attribute("data-runs-at-most") or "")
     grid = page.get_by_role("grid", name="Runs")
 
+    expect(page.get_by_text("10 newest of 200 runs")).to_be_visible()
     eye(page, "run 00010").click()
     expect(page.get_by_text("11 of 200 runs shown")).to_be_visible()
     for _ in range(200 // 10):
@@ -377,3 +378,26 @@ def test_names_in_the_list_are_cut_once_and_keep_their_ends(open_runs, project):
         link.hover()
         assert link.bounding_box() == before
         assert link.get_attribute("data-cut") == shown
+
+
+def test_the_color_is_the_only_dot_next_to_a_name(open_runs, project):
+    logged(project, "done")
+    logged(project, "broken", state=State.FAILED)
+    page = open_runs("?as=charts")
+    expect_lines(page, 2)
+
+    state = ".runs-grid__state"
+    expect(row(page, "done").locator(state)).to_be_hidden()
+    expect(row(page, "broken").locator(state)).to_be_visible()
+    link = page.get_by_role("link", name="broken", exact=True).bounding_box()
+    sign = row(page, "broken").locator(state).bounding_box()
+    assert sign["x"] >= link["x"] + link["width"]
+
+    places = [
+        page.get_by_role("link", name=name, exact=True).bounding_box()["x"]
+        for name in ("done", "broken")
+    ]
+    eye(page, "done").click()
+    expect_lines(page, 1)
+    hidden = page.get_by_role("link", name="done", exact=True).bounding_box()["x"]
+    assert [hidden, places[0]] == [places[1], places[1]]

@@ -160,9 +160,14 @@ export class ChartsSide {
     this.onChange()
   }
 
+  // Whether the charts show the first runs of a list whose newest run is first.
+  get #areNewest() {
+    return this.eyes.isUsual && this.state.sorts[0] === "-started" && this.#charted === SHOWN_AT_FIRST && this.matching > SHOWN_AT_FIRST
+  }
+
   #count() {
     const values = { count: number(this.#charted), all: number(this.matching) }
-    setText(this.part("shown"), ngettext("%(count)s of %(all)s run shown", "%(count)s of %(all)s runs shown", this.matching, values))
+    setText(this.part("shown"), this.#areNewest ? gettext("%(count)s newest of %(all)s runs", values) : ngettext("%(count)s of %(all)s run shown", "%(count)s of %(all)s runs shown", this.matching, values))
   }
 
   // Highlights the lines of the run under the pointer.
