@@ -48,12 +48,6 @@ SAID_SUMMARIES = {
     "max": gettext_lazy("highest value"),
     "mean": gettext_lazy("mean of all values"),
 }
-SAID_OVER = {
-    "highest": gettext_lazy("highest across runs"),
-    "lowest": gettext_lazy("lowest across runs"),
-    "mean": gettext_lazy("mean across runs"),
-    "first": gettext_lazy("first run only"),
-}
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,13 +106,56 @@ def body(scene: Scene, settings: Settings) -> Body:
         "reference_name": names[reference.id] if reference else "",
         "place": scene.runs.index(best.run) if best else 0,
         "summary": LABELS[field] if field else SAID_SUMMARIES[settings.summary],
-        "over": SAID_OVER[settings.over],
+        "over": _said_over(scene, settings.over),
         "metric": settings.metric,
         "run_count": len(known),
         "reference": reference,
         "change": _change(field, value, reference, known) if is_metric else "",
     }
     return Body("widgets/value.html", context, notes=notes)
+
+
+def _said_over(scene: Scene, over: str) -> str:
+    """Describe the runs that the value is of: the newest of all, or these."""
+    count = len(scene.runs)
+    if over == "first":
+        return gettext("first run only")
+    if over == "mean":
+        said = (
+            ngettext(
+                "mean of the newest run", "mean of the %(count)s newest runs", count
+            )
+            if _are_newest(scene)
+            else ngettext("mean of %(count)s run", "mean of %(count)s runs", count)
+        )
+    elif over == "lowest":
+        said = (
+            gettext("lowest of the %(count)s newest runs")
+            if _are_newest(scene)
+            else gettext("lowest of %(count)s runs")
+        )
+    else:
+        said = (
+            gettext("highest of the %(count)s newest runs")
+            if _are_newest(scene)
+            else gettext("highest of %(count)s runs")
+        )
+    return said % {"count": number(count)}
+
+
+def _are_newest(scene: Scene) -> bool:
+    """Return whether the limit leaves out older runs. Visitors by a frozen link see
+    these runs only.
+    """
+    chosen = scene.run_set
+    return (
+        scene.only is None
+        and chosen.runs is None
+        and chosen.view is None
+        and not chosen.projects
+        and chosen.order == "-started"
+        and len(scene.runs) == chosen.first
+    )
 
 
 def _why_not(found: SeenValues, metric: str) -> str:

@@ -100,6 +100,29 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     expect(region(page, "Both")).to_be_visible()
 
 
+def test_a_long_legend_counts_its_hidden_runs_and_opens(visit, ada, project, dashboard):
+    for number in range(8):
+        run = make_run(project, f"a-run-of-the-sweep-seed{number}", "finished")
+        write_series(run, "train/loss", [1.0, 0.5])
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+
+    legend = region(page, "Loss").get_by_role("list", name="Runs")
+    more = legend.get_by_role("button", name=re.compile(r"^\+\d+ more$"))
+    expect(more).to_be_visible(timeout=SLOW_MS)
+    hidden = int(re.sub(r"\D", "", more.inner_text()))
+    box = legend.bounding_box()
+    tops = [link.bounding_box()["y"] for link in legend.get_by_role("link").all()]
+    assert sum(top >= box["y"] + box["height"] for top in tops) == hidden > 0
+    assert more.bounding_box()["y"] < box["y"] + box["height"]
+
+    more.click()
+    less = legend.get_by_role("button", name="Show less")
+    expect(less).to_be_focused()
+    expect(legend.get_by_role("link").last).to_be_in_viewport()
+    less.click()
+    expect(more).to_be_focused()
+
+
 def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     held = []

@@ -306,6 +306,15 @@ def test_a_value_names_the_best_run(visitor, dashboard):
     )
 
 
+def test_a_value_reports_of_which_runs_it_is(visitor, project, runs, dashboard, member):
+    value = widget(VALUE, "value", Place(0, 0, 3, 2), metric="train/loss")
+    newest = Board(widgets=(value,), run_set=RunSet(first=len(runs)))
+    limited = create_dashboard(project, "newest", newest, user_id=member.user_id)
+
+    assert "lowest of 2 runs:" in body(visitor, dashboard, VALUE)
+    assert "highest of the 2 newest runs:" in body(visitor, limited, VALUE)
+
+
 def test_a_table_has_a_row_for_each_run(visitor, dashboard):
     shown = body(visitor, dashboard, TABLE)
 

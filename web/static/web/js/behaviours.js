@@ -20,6 +20,7 @@ export const BEHAVIOURS = {
   "fold-all": () => import("./components/fold_all.js"),
   "elapsed-time": () => import("./components/elapsed_time.js"),
   "image-steps": () => import("./run/image_steps.js"),
+  "legend-more": () => import("./boards/legend_more.js"),
   "live-tree": () => import("./components/live_tree.js"),
   "log": () => import("./log/log.js"),
   "dropdown": () => import("./components/dropdown.js"),

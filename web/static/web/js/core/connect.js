@@ -1,7 +1,7 @@
 // Connects elements to the behaviors named in data-behavior.
 
 // A morph resets the text and attributes of existing elements, so these behaviors run again.
-const RERUN_AFTER_MORPH = new Set(["cut-name", "elapsed-time", "local-time", "restart-polling"])
+const RERUN_AFTER_MORPH = new Set(["cut-name", "elapsed-time", "legend-more", "local-time", "restart-polling"])
 const connected = new WeakMap()
 let registry = {}
 
