@@ -75,6 +75,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         "named": named,
         "run_names": RunNames(names.values()),
         "groups": groups.legend if groups else [],
+        "group_label": groups.label if groups else "",
         "runs": [
             (
                 run,

@@ -56,10 +56,14 @@ def body(scene: Scene, settings: Settings) -> Body:
         }
         for place, run in enumerate(scene.runs)
     ]
-    for column in zip(*(row["cells"] for row in rows), strict=True):
-        is_number = any(cell["is_number"] for cell in column)
-        for cell in column:
-            cell["is_number"] = is_number
+    numeric = set()
+    for name, column in zip(
+        columns, zip(*(row["cells"] for row in rows), strict=True), strict=False
+    ):
+        if any(cell["is_number"] for cell in column):
+            numeric.add(name)
+            for cell in column:
+                cell["is_number"] = True
     gone = [
         path
         for name in columns
@@ -70,7 +74,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     notes = [said % {"path": path} for path in dict.fromkeys(gone)]
     if len(columns) < len(settings.columns):
         notes.append(gettext("Some columns are not shared."))
-    heads = [(LABELS.get(name, name), name) for name in columns]
+    heads = [(column_label(name), name, name in numeric) for name in columns]
     context = {
         "columns": heads,
         "rows": rows,
@@ -78,6 +82,11 @@ def body(scene: Scene, settings: Settings) -> Body:
         "run_names": RunNames(names.values()),
     }
     return Body("widgets/table.html", context, notes=notes)
+
+
+def column_label(column: str) -> str:
+    """Return the label of a column, as in the runs table."""
+    return str(LABELS.get(column, column.removeprefix("params/")))
 
 
 def parsed(column: str) -> tuple[str, str]:

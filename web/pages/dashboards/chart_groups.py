@@ -20,8 +20,9 @@ from web.pages.dashboards.widget_kind import Scene
 
 @dataclass(frozen=True, slots=True)
 class RunGroups:
-    """The group of each run, by its place, and the legend of all."""
+    """The name of the value, the group of each run by its place, and the legend."""
 
+    label: str
     of_runs: Sequence[Group]
     legend: Sequence[LegendEntry]
 
@@ -42,7 +43,9 @@ def run_groups(scene: Scene, runs: Sequence[Any], dimension: str) -> RunGroups |
         for place, (part, look) in enumerate(zip(division.parts, looks, strict=True))
     ]
     return RunGroups(
-        [groups[part] for part in division.part_of], legend_of(division, looks)
+        column.label.removeprefix("params/"),
+        [groups[part] for part in division.part_of],
+        legend_of(division, looks),
     )
 
 

@@ -315,6 +315,28 @@ def test_a_value_reports_of_which_runs_it_is(visitor, project, runs, dashboard, 
     assert "highest of the 2 newest runs:" in body(visitor, limited, VALUE)
 
 
+def test_numeric_columns_have_the_labels_of_the_runs_table(visitor, dashboard):
+    shown = body(visitor, dashboard, TABLE)
+
+    head = '<th scope="col" class="number" title="params/lr"><bdi>lr</bdi></th>'
+    assert head in shown
+
+
+def test_a_legend_of_groups_names_the_parameter_and_counts_runs(
+    visitor, project, runs, member
+):
+    chart = widget(
+        CHART, "chart", Place(0, 0, 6, 4), metrics=["train/loss"], group="params/lr"
+    )
+    grouped = create_dashboard(
+        project, "grouped", Board(widgets=(chart,)), user_id=member.user_id
+    )
+
+    legend = re.sub("<[^>]+>", "|", body(visitor, grouped, CHART).split("<figure")[0])
+    texts = [text.strip() for text in legend.split("|") if text.strip()]
+    assert texts[-5:] == ["lr", "0.1", "(1 run)", "0.2", "(1 run)"]
+
+
 def test_a_table_has_a_row_for_each_run(visitor, dashboard):
     shown = body(visitor, dashboard, TABLE)
 
