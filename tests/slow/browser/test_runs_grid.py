@@ -8,14 +8,21 @@ from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.builders import make_project, make_run, write_tags, write_values
+from tests.builders import (
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE, address_now, wait_until
 from tests.slow.browser.many_runs import add_runs
 from tracker.actions.runs import many_runs
 from tracker.models import Attribute, Fork, Run, State
+from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -521,6 +528,30 @@ def test_a_phone_shows_names_and_scrolls_sideways(open_runs, project):
 
     expect(page.get_by_role("link", name="run 00003")).to_be_in_viewport()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_phone_shows_the_first_metric_and_whole_columns(open_runs, project):
+    run = make_run(project, "vit-b16-in1k_lr1e-4_wd0.05_randaug-m9-n2_seed0")
+    write_series(run, "val/accuracy", [0.5, 0.7])
+    write_values(run, {"params/lr": 0.1})
+    compact_run(run.id)
+    page = open_runs()
+    keys = "cells => cells.map(cell => cell.dataset.key)"
+    heads = page.locator(".runs-grid__row--head > [data-key]")
+    assert heads.evaluate_all(keys)[:2] == ["name", "started"]
+
+    page.set_viewport_size(PHONE)
+
+    expect(heads.nth(1)).to_have_attribute("data-key", "path:val/accuracy")
+    assert heads.evaluate_all(keys)[2] == "started"
+    ends = [box["x"] + box["width"] for box in map(Locator.bounding_box, heads.all())]
+    assert min(abs(end - PHONE["width"]) for end in ends) < 1
+    cell = page.locator("[data-position='0'] > .runs-grid__cell").first
+    expect(cell).to_have_text("0.7")
+
+    visited = page.url + "?column=state&column=path:val/accuracy"
+    page.goto(visited)
+    expect(heads.nth(1)).to_have_attribute("data-key", "state")
 
 
 def test_nothing_stands_in_the_way_of_assistive_technology(open_runs, project):

@@ -15,6 +15,7 @@ const RUN_ROUNDS = 4
 // The name column grows with the longest name, within these limits in pixels.
 const MIN_NAME_WIDTH = 150
 const MAX_NAME_WIDTH = 480
+const MAX_NAME_SHARE = 0.62
 const NAME_CHARACTER = 7.6
 const NAME_SIGNS = 84
 const NEST_SIGNS = 110
@@ -45,7 +46,12 @@ export class GridView {
     this.keys = new GridKeys(this, events)
     this.pointer = new HeadPointer(this, events)
     element.addEventListener("scroll", () => this.#scheduleDraw(), { passive: true })
-    new ResizeObserver(() => this.#scheduleDraw()).observe(element)
+    new ResizeObserver(() => {
+      // A turned phone may show the columns in another order.
+      if (this.columns && this.isPhone !== PHONE.matches) return this.arrange()
+      if (this.columns) this.#fitNames()
+      this.#scheduleDraw()
+    }).observe(element)
   }
 
   get rowHeight() {
@@ -120,14 +126,18 @@ export class GridView {
     this.found = this.rows.columns
     const rows = Array.from({ length: 100 }, (_, i) => this.rows.row(i)).filter((row) => row?.values)
     const { widths, pinned } = this.state
+    this.isPhone = PHONE.matches
+    // A phone shows one or two columns, unless they were chosen.
+    const isMetricFirst = PHONE.matches && !pinned && !this.state.all("column").length
     this.columns = this.state.isCharts
       ? []
-      : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
+      : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0, isMetricFirst })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
     this.names = new RunNames(rows.flatMap(({ name, parent, fork }) => [name, parent ?? name, fork?.name ?? name]))
     const longest = Math.max(0, ...rows.map((row) => row.name?.length ?? 0))
     const signs = this.rows.isNested || rows.some(({ parent, fork }) => parent || fork) ? NEST_SIGNS : 0
     const width = Math.min(MAX_NAME_WIDTH, Math.max(MIN_NAME_WIDTH, longest * NAME_CHARACTER + NAME_SIGNS)) + signs
+    this.nameWidth = width
     this.element.style.setProperty("--names", `${width}px`)
     this.#setWidths()
     this.element.setAttribute("aria-colcount", this.columns.length + 1)
@@ -145,6 +155,7 @@ export class GridView {
   #setWidths() {
     const widths = this.columns.map((column) => `${column.width}px`).join(" ") || "0px"
     this.canvas.style.setProperty("--columns", widths)
+    this.#fitNames()
     let left = 0
     for (const column of this.columns.filter((one) => one.isPinned)) {
       column.left = left
@@ -154,6 +165,22 @@ export class GridView {
         cell?.style.setProperty("--left", `${column.left}px`)
       }
     }
+  }
+
+  // On a phone, names fill the width next to whole columns.
+  #fitNames() {
+    this.element.style.removeProperty("--pinned")
+    if (!PHONE.matches || !this.columns.length) return
+    const all = this.element.clientWidth
+    let room = all - Math.min(this.nameWidth, MAX_NAME_SHARE * all)
+    let used = 0
+    for (const { width } of this.columns) {
+      if (used && width > room) break
+      used += width
+      room -= width
+    }
+    const names = Math.max(MIN_NAME_WIDTH, all - used)
+    if (used < all) this.element.style.setProperty("--pinned", `${names}px`)
   }
 
   #drawHead() {

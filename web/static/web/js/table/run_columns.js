@@ -23,6 +23,8 @@ const WIDTH_OF_DIFFERENCE = 50
 const TAG_PADDING = 18
 const ROOM_FOR_REST = 22
 const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
+// Kind of a column in the response: neither a field of the run nor a parameter.
+const METRIC = "metric"
 const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
 let read = { element: null, avatars: {} }
 // Fields that runs can be grouped by, in addition to attributes.
@@ -46,10 +48,14 @@ export const RUN_FIELDS = {
   made_by: { label: gettext("Created by"), width: 140, fill: fillMaker },
 }
 
-// Columns to the right of the name, in the order of the response.
-export function columnsFor(found, rows, { widths, pinned, isCompared }) {
+// Columns to the right of the name, in the order of the response; with `isMetricFirst`, the first
+// metric comes before the rest. `place` is the index in the response.
+export function columnsFor(found, rows, { widths, pinned, isCompared, isMetricFirst }) {
   let left = 0
-  return found.map(({ key, kind }, place) => {
+  const ordered = found.map((column, place) => ({ ...column, place }))
+  const metric = isMetricFirst ? ordered.findIndex(({ kind }) => kind === METRIC) : -1
+  if (metric > 0) ordered.unshift(...ordered.splice(metric, 1))
+  return ordered.map(({ key, kind, place }, at) => {
     const column = Object.hasOwn(RUN_FIELDS, key)
       ? { ...RUN_FIELDS[key] }
       : attributeColumn(key, place, rows)
@@ -64,7 +70,7 @@ export function columnsFor(found, rows, { widths, pinned, isCompared }) {
       place,
       isPinned,
       left,
-      startsGroup: place > 0 && found[place - 1].kind !== kind,
+      startsGroup: at > 0 && ordered[at - 1].kind !== kind,
     }
     if (isPinned) left += column.width
     return shown
