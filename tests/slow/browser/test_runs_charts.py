@@ -377,6 +377,8 @@ def test_names_in_the_list_are_cut_once_and_keep_their_ends(open_runs, project):
         before = link.bounding_box()
         link.hover()
         assert link.bounding_box() == before
+        pin = row(page, name).locator(".runs-grid__pin").bounding_box()
+        assert pin["x"] >= before["x"] + before["width"]
         assert link.get_attribute("data-cut") == shown
 
 
