@@ -31,11 +31,13 @@ class Interrupting:
         self._left = instruction
 
     def __enter__(self) -> Interrupting:
+        # That of the coverage measurement, which would end here for all later tests.
+        self._before = sys.gettrace()
         sys.settrace(self._called)
         return self
 
     def __exit__(self, kind: object, *_: object) -> bool:
-        sys.settrace(None)
+        sys.settrace(self._before)
         return kind is Stop
 
     @property
