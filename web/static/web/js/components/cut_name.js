@@ -1,7 +1,7 @@
 // Shortens a run name of the class "cut" to its width with one ellipsis. The text stays in the
 // document, so that it can be copied and searched; "data-cut" holds the shown text.
 //
-// What all names share goes first, then the middle; the end, such as a seed, stays.
+// Parts that all names share are cut first, then the middle; the end, such as a seed, is kept.
 const ELLIPSIS = "…"
 const MAX_CACHED_NAMES = 2000
 // Font sizes are at least as wide as their ellipsis.
@@ -74,6 +74,7 @@ function textOf(parts) {
 // Reads all widths before it writes, so that the layout is computed once.
 function fitAll(elements) {
   const texts = elements.map((element) => {
+    if (fits(element)) return null
     const parts = measured(element)
     return shortened(parts, roomOf(element), parts.ellipsis)
   })
@@ -81,6 +82,11 @@ function fitAll(elements) {
     if (texts[place] === null) delete element.dataset.cut
     else element.dataset.cut = texts[place]
   }
+}
+
+// Most names fit; their letters need no measuring.
+function fits(element) {
+  return Array.from(element.children).every((part) => part.scrollWidth <= part.clientWidth)
 }
 
 function roomOf(element) {
