@@ -24,12 +24,9 @@ class RunsWithoutGpus:
     measured: int
 
     @property
-    def left_out(self) -> int:
-        return self.count - self.measured
-
-    @property
     def unknown(self) -> int:
-        return self.count - self.without
+        """Return how many runs are not diagnosed yet."""
+        return self.count - self.without - self.measured
 
 
 def runs_without_gpus(project: Project, *, since: datetime | None) -> RunsWithoutGpus:
