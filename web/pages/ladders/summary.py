@@ -82,7 +82,9 @@ def summary_of(ladder: LadderView) -> Summary | None:
         unsettled=_quoted(card.label for card in cards if card.never_steady),
         left=_left(ladder.left),
         left_reason=_left_reason(ladder.left) if ladder.left else "",
-        notes=tuple(filter(None, (_why_not_sooner(climb.change, first, last), advice))),
+        notes=tuple(
+            filter(None, (_why_not_shorter(climb.change, first, last), advice))
+        ),
         worse=tuple(
             _worse(card, before.label, ladder.quality_path)
             for before, card in pairwise(cards)
@@ -137,33 +139,30 @@ def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
     return f"{advice} {unanswered % {'count': left.unanswered}}"
 
 
-def _why_not_sooner(change: Change, first: RungCard, last: RungCard) -> str:
-    """Explain why a faster run took no less time; "" if it did, or is not faster."""
+def _why_not_shorter(change: Change, first: RungCard, last: RungCard) -> str:
+    """Explain why a faster run took hardly less time, or more; "" if it did not."""
     before, after = first.rung.total_seconds, last.rung.total_seconds
     if change.verdict is not Verdict.FASTER or not before or not after:
         return ""
     if before / after >= 1 + MODERATE_CHANGE:
         return ""
-    labels = {"last": last.label, "first": first.label}
     times, has_examples = _times_the_work(first.rung, last.rung)
     # With the work of the first run, the last one would have taken less time.
     if times < 1 + MODERATE_CHANGE or times * before / after < 1 + MODERATE_CHANGE:
-        return (
-            gettext(
-                "“%(last)s” took no less time than “%(first)s”: the speedup covers"
-                " steps after warm-up, the duration also startup and the time between steps."
-            )
-            % labels
+        return gettext(
+            "The speedup of the whole run is smaller: it includes startup and the time"
+            " between steps."
         )
     template = gettext(
-        "“%(last)s” took no less time than “%(first)s” because it ran %(times)s"
-        " times as many steps."
+        "The speedup of the whole run is smaller because “%(last)s” ran %(times)s times"
+        " as many steps as “%(first)s”."
     )
     if has_examples:
         template = gettext(
-            "“%(last)s” took no less time than “%(first)s” because it processed"
-            " %(times)s times as many examples."
+            "The speedup of the whole run is smaller because “%(last)s” processed"
+            " %(times)s times as many examples as “%(first)s”."
         )
+    labels = {"last": last.label, "first": first.label}
     return template % {**labels, "times": number(float(f"{times:.2g}"))}
 
 

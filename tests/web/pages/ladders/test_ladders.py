@@ -128,7 +128,7 @@ def test_explains_why_a_faster_run_took_longer(visitor, project, name):
     runs = [make_measured_run(project, job) for job in (DEMO[0], DEMO[3])]
     page = page_of(visitor, ladder_of(project, *runs), name)
 
-    assert "because it processed 4 times as many examples" in page
+    assert "processed 4 times as many examples as “baseline”" in page
     assert "longer" in page
     assert "<dt>Stage train" not in page
 
