@@ -48,6 +48,16 @@ SAID_SUMMARIES = {
     "max": gettext_lazy("highest value"),
     "mean": gettext_lazy("mean of all values"),
 }
+OF_RUNS = {
+    "highest": gettext_lazy("highest of %(count)s runs"),
+    "lowest": gettext_lazy("lowest of %(count)s runs"),
+    "mean": gettext_lazy("mean of %(count)s runs"),
+}
+OF_NEWEST_RUNS = {
+    "highest": gettext_lazy("highest of the %(count)s newest runs"),
+    "lowest": gettext_lazy("lowest of the %(count)s newest runs"),
+    "mean": gettext_lazy("mean of the %(count)s newest runs"),
+}
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,7 +116,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         "reference_name": names[reference.id] if reference else "",
         "place": scene.runs.index(best.run) if best else 0,
         "summary": LABELS[field] if field else SAID_SUMMARIES[settings.summary],
-        "over": _said_over(scene, settings.over),
+        "over": _runs_text(scene, settings.over),
         "metric": settings.metric,
         "run_count": len(known),
         "reference": reference,
@@ -115,32 +125,13 @@ def body(scene: Scene, settings: Settings) -> Body:
     return Body("widgets/value.html", context, notes=notes)
 
 
-def _said_over(scene: Scene, over: str) -> str:
+def _runs_text(scene: Scene, over: str) -> str:
     """Describe the runs that the value is of: the newest of all, or these."""
     count = len(scene.runs)
-    if over == "first":
+    if over == "first" or count == 1:
         return gettext("first run only")
-    if over == "mean":
-        said = (
-            ngettext(
-                "mean of the newest run", "mean of the %(count)s newest runs", count
-            )
-            if _are_newest(scene)
-            else ngettext("mean of %(count)s run", "mean of %(count)s runs", count)
-        )
-    elif over == "lowest":
-        said = (
-            gettext("lowest of the %(count)s newest runs")
-            if _are_newest(scene)
-            else gettext("lowest of %(count)s runs")
-        )
-    else:
-        said = (
-            gettext("highest of the %(count)s newest runs")
-            if _are_newest(scene)
-            else gettext("highest of %(count)s runs")
-        )
-    return said % {"count": number(count)}
+    texts = OF_NEWEST_RUNS if _are_newest(scene) else OF_RUNS
+    return texts[over] % {"count": number(count)}
 
 
 def _are_newest(scene: Scene) -> bool:
