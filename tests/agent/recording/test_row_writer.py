@@ -31,7 +31,7 @@ class Interrupting:
         self._left = instruction
 
     def __enter__(self) -> Interrupting:
-        # That of the coverage measurement, which would end here for all later tests.
+        # Coverage is measured by a trace function, too.
         self._before = sys.gettrace()
         sys.settrace(self._called)
         return self

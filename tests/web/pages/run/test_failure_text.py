@@ -15,7 +15,7 @@ from web.pages.run.failure_text import (
 RAISED = (SyntaxError, RuntimeError, ValueError, OSError)
 
 
-def told(act):
+def formatted(act):
     with pytest.raises(RAISED) as caught:
         act()
     return "".join(traceback.format_exception(caught.value)).rstrip()
@@ -77,7 +77,7 @@ GROUP = """  + Exception Group Traceback (most recent call last):
     ],
 )
 def test_what_was_raised_is_told_apart_from_where(act, expected):
-    assert raised(told(act)) == expected
+    assert raised(formatted(act)) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_the_line_that_raised_is_named():
 @pytest.mark.parametrize(
     ("failure", "line"),
     [
-        (told(of_another), "ValueError: no loss"),
-        (told(of_many_lines), "OSError: one"),
+        (formatted(of_another), "ValueError: no loss"),
+        (formatted(of_many_lines), "OSError: one"),
         ("KeyError: 'loss'", "KeyError: 'loss'"),
         ("killed by signal 9\n", "killed by signal 9"),
         ("one\n  two", "two"),
@@ -120,7 +120,7 @@ def test_an_error_line_is_short(failure, line):
 
 
 def test_frames_end_before_an_exception_that_is_shown_in_full():
-    failure = told(of_another)
+    failure = formatted(of_another)
 
     frames = frames_of(failure)
 
@@ -129,7 +129,7 @@ def test_frames_end_before_an_exception_that_is_shown_in_full():
 
 
 @pytest.mark.parametrize(
-    "failure", [told(of_many_lines), told(of_length), "KeyError: 'loss'", ""]
+    "failure", [formatted(of_many_lines), formatted(of_length), "KeyError: 'loss'", ""]
 )
 def test_frames_keep_an_exception_that_is_not_shown_in_full(failure):
     assert frames_of(failure) == failure
