@@ -8,7 +8,6 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from seamark.queue.buffer import Buffer
@@ -75,14 +74,7 @@ class RowWriter:
         if step is None:
             self._put_next(layout, moment, values, self.layouts.next_step(layout))
             return
-        # Also False for NaN.
-        if type(step) not in PLAIN or not -LARGEST_STEP <= step <= LARGEST_STEP:
-            step = to_step(step)
-        self._write(layout, moment, step, values)
-        layout.coming_steps = None
-        layout.last_step = step
-        if layout.is_shared:
-            self.layouts.share_step(layout, step)
+        self._put_at(layout, moment, values, step)
 
     # Any: as above.
     def put_together(
@@ -134,17 +126,12 @@ class RowWriter:
         values: Collection[float],
         least: float,
     ) -> None:
+        # Also while another thread is starting the writer.
         if step is None:
             step = self.layouts.next_step(layout, least)
-            if self.is_awake:
-                self._put_next(layout, moment, values, step)
-                return
+            self._put_next(layout, moment, values, step)
         else:
-            with suppress(Asleep):
-                self.put(layout, step, moment, values)
-                return
-        # Another thread is starting the writer.
-        self._write_beside(layout, moment, step, values)
+            self._put_at(layout, moment, values, step)
 
     def _put_next(
         self, layout: Layout, moment: int, values: Collection[float], step: float
@@ -160,6 +147,19 @@ class RowWriter:
         except (TypeError, OverflowError, struct.error):
             self.layouts.give_back(layout, step)
             raise
+
+    def _put_at(
+        self, layout: Layout, moment: int, values: Collection[float], step: float
+    ) -> None:
+        """Log a row at a step of the user."""
+        # Also False for NaN.
+        if type(step) not in PLAIN or not -LARGEST_STEP <= step <= LARGEST_STEP:
+            step = to_step(step)
+        self._write(layout, moment, step, values)
+        layout.coming_steps = None
+        layout.last_step = step
+        if layout.is_shared:
+            self.layouts.share_step(layout, step)
 
     def _write(
         self, layout: Layout, moment: int, step: float, values: Collection[float]

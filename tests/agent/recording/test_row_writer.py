@@ -146,3 +146,17 @@ def test_a_step_whose_value_is_refused_is_given_to_the_next():
         writer.put(layout, None, 0, ["text"])
 
     assert writer.layouts.next_step(layout) == 1.0
+
+
+def test_no_step_comes_twice_while_another_thread_starts_the_writer():
+    buffer = Buffer()
+    writer = RowWriter(buffer, None, wake=lambda: True)
+    for _ in range(3):
+        writer.put_points({"a": 1.0}, None, 0)
+        writer.put_points({"a": 1.0, "b": 1.0}, None, 0)
+
+    rows = [
+        read_row(data, 0, writer.layouts.by_number)
+        for data in buffer.take_rows(1 << 30)
+    ]
+    assert [row.step for row in rows if "a" in row.paths] == [0, 1, 2, 3, 4, 5]
