@@ -1,4 +1,4 @@
-"""The jobs of each part and their labels, from evaluation/<part>/jobs.toml.
+"""The jobs of each part and their labels, from evaluation/<part>/*.toml.
 
 A label is written before the first score of its job and is not changed after it;
 docs/evaluation.md lists exceptions.
@@ -16,6 +16,8 @@ import tomllib
 
 from evaluation.recordings import ENDING, HERE, PARTS
 from evaluation.synthetic.faults import Case
+
+MODES = ("neighbors", "alone")
 
 
 class Expects(StrEnum):
@@ -52,12 +54,20 @@ class Job:
     def path(self) -> Path:
         return HERE / self.part / "jobs" / self.script
 
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Return how the job is recorded: a long one once, to save time."""
+        if not self.part.endswith("/long"):
+            return MODES
+        return ("neighbors",) if self.neighbor else ("alone",)
+
     def recording(self, mode: str) -> Path:
         return HERE / self.part / "recordings" / f"{self.name}-{mode}{ENDING}"
 
 
 def jobs_of(part: str) -> list[Job]:
-    rows = tomllib.loads((HERE / part / "jobs.toml").read_text())["job"]
+    tables = sorted((HERE / part).glob("*.toml"))
+    rows = [row for table in tables for row in tomllib.loads(table.read_text())["job"]]
     return [_job(part, row) for row in rows]
 
 

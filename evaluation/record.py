@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from evaluation.jobs import Job, jobs_of
+from evaluation.jobs import MODES, Job, jobs_of
 from evaluation.machine import busy_seconds, wait_until_quiet
 from evaluation.neighbors import neighbor
 from evaluation.recordings import (
@@ -38,9 +38,8 @@ from evaluation.recordings import (
     write_recording,
 )
 
-MODES = ("neighbors", "alone")
 DISTURBED_CORES = 0.15
-LONGEST_SECONDS = 120.0
+LONGEST_SECONDS = 240.0
 # A job that hangs is killed so long after its start.
 HANGS_SECONDS = 40.0
 
@@ -66,7 +65,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="jobs to record again")
     parser.add_argument("--missing", action="store_true", help="all without recording")
     parser.add_argument("--list", action="store_true", help="print, record nothing")
-    parser.add_argument("--part", choices=PARTS, help="by default both")
+    parser.add_argument("--part", choices=PARTS, help="by default all")
     parser.add_argument("--mode", choices=MODES, action="append")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument(
@@ -86,7 +85,7 @@ def missing(options: argparse.Namespace) -> list[tuple[Job, str]]:
         (job, mode)
         for mode in options.mode or MODES
         for job in jobs
-        if options.names or not job.recording(mode).exists()
+        if mode in job.modes and (options.names or not job.recording(mode).exists())
     ]
 
 

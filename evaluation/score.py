@@ -1,12 +1,12 @@
 """Replays recordings through ingest and diagnosis and counts right and wrong answers.
 
-python -m evaluation.score                    both parts
+python -m evaluation.score                    all parts
 python -m evaluation.score --part tune        one part
 python -m evaluation.score --table            which rules have recordings
 python -m evaluation.score --write            write the figures into docs/evaluation.md
 python -m evaluation.score --part tune houses -v    jobs by prefix, with all findings
 
-For the part test it prints totals only.
+For test and test/long it prints totals only.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from evaluation.recordings import HERE, PARTS, SYNTHETIC, all_recordings
 from evaluation.verdicts import Replayed, Share, Verdict, verdict_of
 
 PAGE = HERE.parent / "docs" / "evaluation.md"
-# Single results of the other part are not printed: no rule may be written for them.
-DEVELOPED_WITH = "tune"
+# Single results of the other parts are not printed: no rule may be written for them.
+DEVELOPED_WITH = ("tune", "tune/long")
 MODES = ("alone", "disturbed", "neighbors", "synthetic")
 
 
@@ -39,11 +39,12 @@ def main() -> None:
     parts = [options.part] if options.part else PARTS
     scored = {part: list(replay_part(part, options.names)) for part in parts}
     if options.verbose:
-        for one in scored.get(DEVELOPED_WITH, []):
-            print(describe(one))
+        for part in DEVELOPED_WITH:
+            for one in scored.get(part, []):
+                print(describe(one))
     for part in parts:
         print(f"## {part}\n\n{scores(scored[part])}\n")
-        if part == DEVELOPED_WITH:
+        if part in DEVELOPED_WITH:
             print(f"{mistakes(scored[part])}\n")
     if options.table:
         print(rules_table(scored))
@@ -75,7 +76,7 @@ def replay_part(part: str, prefixes: Sequence[str] = ()) -> Iterator[Replayed]:
         return not prefixes or name.startswith(tuple(prefixes))
 
     for job in jobs_of(part):
-        for mode in ("alone", "neighbors"):
+        for mode in job.modes:
             path = job.recording(mode)
             if is_wanted(job.name) and path.exists():
                 yield replay(path, job.label)
@@ -160,8 +161,10 @@ def summary(scored: dict[str, list[Replayed]]) -> str:
     """Return one column for each kind of recordings, with shares of all modes."""
     columns = {
         "tune: scripts": [o for o in scored["tune"] if o.mode != "synthetic"],
+        "tune: long scripts": scored["tune/long"],
         "tune: synthetic": [o for o in scored["tune"] if o.mode == "synthetic"],
         "test: scripts": scored["test"],
+        "test: long scripts": scored["test/long"],
     }
     rows = [("recordings", *(str(len(c)) for c in columns.values()))]
     rows += [
@@ -193,8 +196,14 @@ def rules_table(scored: dict[str, list[Replayed]]) -> str:
     rows = []
     for rule, title in sorted(TITLES.items(), key=lambda item: item[1]):
         tune, test = (
-            [o for o in scored.get(part, []) if rule in o.label.causes]
-            for part in ("tune", "test")
+            [
+                one
+                for part, some in scored.items()
+                if part.startswith(kind)
+                for one in some
+                if rule in one.label.causes
+            ]
+            for kind in ("tune", "test")
         )
         if not tune and not test:
             continue
@@ -241,7 +250,7 @@ def write_page(scored: dict[str, list[Replayed]]) -> None:
         content[f"scores of {part}"] = (
             f"{scores(replayed)}\n\nMeasured on {today.day} {today:%B %Y}."
         )
-        if part == DEVELOPED_WITH:
+        if part in DEVELOPED_WITH:
             content[f"mistakes of {part}"] = mistakes(replayed)
     text = PAGE.read_text()
     for name, shown in content.items():

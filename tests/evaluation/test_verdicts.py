@@ -60,16 +60,24 @@ def test_the_summary_separates_jobs_next_to_neighbors():
     right = replayed(FAULT, found(CAUSE, main=True))
     made_up = replace(right, mode="synthetic")
 
-    text = summary({"tune": [accused, made_up], "test": [right, replayed(HEALTHY)]})
+    text = summary(
+        {
+            "tune": [accused, made_up],
+            "tune/long": [],
+            "test": [right, replayed(HEALTHY)],
+            "test/long": [right],
+        }
+    )
 
     rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
-    cells = {row[1]: row[2:5] for row in rows}
-    assert cells["recordings"] == ["1", "1", "2"]
-    assert [cell[:6] for cell in cells["fault found"]] == ["–", "1 of 1", "1 of 1"]
+    cells = {row[1]: row[2:7] for row in rows}
+    assert cells["recordings"] == ["1", "0", "1", "2", "1"]
+    one = "1 of 1"
+    assert [cell[:6] for cell in cells["fault found"]] == ["–", "–", one, one, one]
     alone = cells["healthy job accused, no neighbors"]
     beside = cells["healthy job accused, next to neighbors"]
-    assert [cell[:6] for cell in alone] == ["–", "–", "0 of 1"]
-    assert [cell[:6] for cell in beside] == ["1 of 1", "–", "–"]
+    assert [cell[:6] for cell in alone] == ["–", "–", "–", "0 of 1", "–"]
+    assert [cell[:6] for cell in beside] == [one, "–", "–", "–", "–"]
 
 
 def test_intervals_are_those_of_wilson():
