@@ -80,6 +80,8 @@ class Settings(NamedTuple):
     mode: Mode
     spool: Path
     monitor: bool = True
+    # Whether to sample what the training thread executes.
+    profile: bool = True
     # Additional sources to store; see agent/capture/choice.py.
     capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
@@ -186,6 +188,7 @@ def read_settings(
         mode=_mode(mode) if mode else reader.mode(),
         spool=reader.spool(),
         monitor=reader.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
+        profile=reader.yes_or_no("SEAMARK_PROFILE", None, otherwise=True),
         sample_seconds=reader.sample_seconds()
         if sample_seconds is None
         else checked_sample_seconds(sample_seconds),

@@ -126,6 +126,7 @@ class Session:
                 ),
                 interval=settings.sample_seconds,
                 measured_by=settings.measured_by,
+                profile=settings.profile,
             )
 
         self._capture = Capture(settings, recorder, notices)

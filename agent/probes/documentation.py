@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from seamark.probes.listing import probe_classes
+from seamark.probes.process.profiler import Profiler
 from seamark.probes.reading import Fact, Reading, Scope
 from seamark.probes.sampler import Sampler
 
@@ -52,7 +53,10 @@ def tables() -> str:
     """Return the tables of all series and facts in Markdown."""
     probes = probe_classes()
     readings = [r for probe in probes for r in probe.readings] + [*Sampler.readings]
-    facts = [f for probe in probes for f in probe.states] + [*Sampler.states]
+    facts = [f for probe in probes for f in probe.states] + [
+        *Sampler.states,
+        *Profiler.states,
+    ]
     parts = [NOTICE]
     for prefix, title in GROUPS:
         some = [r for r in readings if _group(r.path) == prefix]

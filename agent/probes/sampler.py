@@ -1,4 +1,4 @@
-"""Runs every probe once a second; probes that may block have their own threads.
+"""Runs every probe once a second; the profiler and probes that may block have threads.
 
 Probes of the machine run half an interval after those of the job: a training step that
 coincides with one of them is delayed half as much.
@@ -14,6 +14,7 @@ from seamark.lifecycle.background import Background
 from seamark.probes.listing import probe_classes
 from seamark.probes.logbook import Logbook
 from seamark.probes.probe import Job, Probe
+from seamark.probes.process.profiler import Profiler
 from seamark.probes.rates import Rate, known
 from seamark.probes.reading import COUNTED, Fact, Reading, Scope
 from seamark.probes.scheduled_probe import OwnThread, ScheduledProbe
@@ -67,6 +68,7 @@ class Sampler:
         job: Job | None = None,
         interval: float = INTERVAL_SECONDS,
         measured_by: str | None = None,
+        profile: bool = False,
         probes: Callable[[], Sequence[type[Probe]]] = probe_classes,
     ) -> None:
         """`measured_by` is the namespace of the process that already measures this
@@ -92,12 +94,19 @@ class Sampler:
         self._is_between = False
         self._is_ending = False
         self._cpu = Rate()
+        # Frames of another process are out of reach; one rank represents all.
+        can_profile = self._job.watched is None and not self._job.local_rank
+        self._profiler = (
+            Profiler(self._logbook, recorder) if profile and can_profile else None
+        )
         self.background = Background("seamark-sampler", self.turn)
 
     @property
     def cpu_seconds(self) -> float:
         """CPU time of all sampling threads, in seconds."""
         threads = [self.background, *(thread.background for thread in self._threads)]
+        if self._profiler is not None:
+            threads.append(self._profiler.background)
         return sum(thread.cpu_seconds for thread in threads)
 
     @property
@@ -123,6 +132,8 @@ class Sampler:
             return max(0.0, self._next_tick - time.monotonic())
         now = time.monotonic()
         self._number = self._logbook.number(now, self._number)
+        if self._profiler is not None:
+            self._profiler.background.ensure()
         for thread in self._threads:
             thread.background.ensure()
             thread.probe.watch(now)
@@ -142,6 +153,8 @@ class Sampler:
     def stop(self, seconds: float) -> None:
         """Take a last sample of the non-blocking probes, and end."""
         self._is_ending = True
+        if self._profiler is not None:
+            self._profiler.stop(min(seconds, _STOP_SECONDS))
         self.background.stop(seconds)
         for thread in self._threads:
             thread.stop(0.0)

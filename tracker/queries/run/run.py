@@ -36,10 +36,12 @@ SILENT_AFTER = timedelta(seconds=30)
 JOINED_WITHIN = timedelta(minutes=10)
 # A preempted job can wait for hours on a busy cluster before it resumes.
 REQUEUED_WITHIN = timedelta(days=1)
-# Not shown: other ranks, all GPUs except the first, and the long descriptions of samples.
+# Not shown: other ranks, all GPUs except the first, and long texts: the descriptions of
+# samples, and the profile.
 UNSHOWN = (
     Q(path__endswith="/facts/readings")
     | Q(path__endswith="/facts/readings_of_process")
+    | Q(path__endswith="/facts/code_profile")
     | (Q(path__contains="/facts/gpu/") & ~Q(path__contains="/facts/gpu/0/"))
 )
 # Report of `seamark watch` about the end of a program.
