@@ -20,12 +20,14 @@ from seamark.importers.wandb_fields import (
     CORES,
     GPU,
     GPU_FIELDS,
+    HOST_CPU,
     HOST_FIELDS,
     KNOWN,
+    OLD_ONLY,
     PROCESS_GPU,
-    RATES,
     base_name,
     is_system_metric,
+    rate_of,
 )
 
 _MICROSECONDS = 1_000_000
@@ -89,8 +91,8 @@ def read_events(
         values: dict[str, float] = {}
         cores: list[float] = []
         totals: dict[str, float] = {}
-        for key, value in row.items():
-            name = base_name(key)
+        metrics = {base_name(key): value for key, value in _metrics(row)}
+        for name, value in metrics.items():
             if name.startswith("_") or name in KNOWN:
                 continue
             gpu = _gpu_number(name)
@@ -107,17 +109,28 @@ def read_events(
                 continue
             if CORES.fullmatch(name):
                 cores.append(amount)
-            elif name in RATES:
+            elif rate_of(name) is not None:
                 totals[name] = amount
+            elif name == "cpu" and OLD_ONLY in metrics:
+                values[HOST_CPU] = amount
             elif not _add(values, name, amount, machine):
                 problems.add(
                     f"{name[:_SHOWN]!a} is skipped: Seamark has no such metric", number
                 )
         if cores:
-            values["host/cpu_percent"] = sum(cores) / len(cores)
+            values[HOST_CPU] = sum(cores) / len(cores)
         values |= rates.of(totals, moment)
         if values:
             yield Reading(moment, values)
+
+
+def _metrics(row: Row) -> Iterator[tuple[str, object]]:
+    """Yield the metrics of a line; old versions of W&B group those of the network."""
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from ((f"{key}.{name}", inner) for name, inner in value.items())
+        else:
+            yield key, value
 
 
 def _gpu_number(name: str) -> int | None:
@@ -177,11 +190,13 @@ def machine_of(found: Row, file_facts: FileFacts) -> Machine:
     for name, path in (("host", "host"), ("os", "platform"), ("python", "python")):
         if isinstance(found.get(name), str):
             file_facts.add(path, found[name][:200])
-    cores = found.get("cpu_count_logical")
+    cores, physical = found.get("cpu_count_logical"), found.get("cpu_count")
+    if cores is None:
+        # Old versions of W&B have one count, of logical cores.
+        cores, physical = physical, None
     if _is_count(cores):
         machine.cores = cores
         file_facts.add("host_cores", cores)
-    physical = found.get("cpu_count")
     if _is_count(physical):
         file_facts.add("physical_cores", physical)
     count = found.get("gpu_count")
@@ -190,6 +205,8 @@ def machine_of(found: Row, file_facts: FileFacts) -> Machine:
     devices = found.get("gpu_nvidia")
     if not isinstance(devices, list):
         devices = found.get("gpu_devices")
+    if not isinstance(devices, list) and isinstance(found.get("gpu"), str):
+        devices = [{"name": found["gpu"]}]
     for number, device in enumerate(devices if isinstance(devices, list) else []):
         if isinstance(device, dict) and number < _MAX_PATHS:
             _state_gpu(number, device, machine, file_facts)
@@ -282,13 +299,15 @@ class _Rates:
     def of(self, totals: Mapping[str, float], moment: int) -> dict[str, float]:
         found: dict[str, float] = {}
         for name, total in totals.items():
-            path, scale = RATES[name]
+            path, scale = rate_of(name) or ("", 0.0)
             before, since = self._last.get(name, (math.inf, moment))
             self._last[name] = total, moment
             # A counter that fell was reset.
             if moment > since and total >= before:
                 seconds = (moment - since) / _MICROSECONDS
-                found[path] = (total - before) * scale / seconds
+                rate = (total - before) * scale / seconds
+                # Devices may be stacked, so that a sum would count bytes twice.
+                found[path] = max(rate, found.get(path, 0.0))
         return found
 
 

@@ -36,6 +36,11 @@ HOST_FIELDS = {
     "proc.memory.rssMB": ("job/memory_bytes", MB),
     "proc.cpu.threads": ("job/threads", 1.0),
 }
+# Percent of all cores. Old versions of W&B measured the whole machine under the name
+# "cpu", newer ones the run's process; only the old ones have "disk".
+HOST_CPU, OLD_ONLY = "host/cpu_percent", "disk"
+# Newer versions count each device.
+DEVICE_RATE = re.compile(r"disk\.[^.]{1,60}\.(in|out)")
 # Counters since the start of the run, imported as rates.
 RATES = {
     "disk.in": ("host/disk_read_bytes_per_second", MB),
@@ -54,6 +59,7 @@ KNOWN = frozenset(
         "proc.memory.percent",
         "proc.memory.availableMB",
         "gpu.count",
+        OLD_ONLY,
     }
 )
 # Names of system metrics that scripts use as well.
@@ -76,6 +82,12 @@ def is_system_metric(key: str) -> bool:
     if key.startswith(_PREFIXES):
         return True
     name = base_name(key)
-    is_listed = name in HOST_FIELDS or name in RATES or name in KNOWN
+    is_listed = name in HOST_FIELDS or rate_of(name) is not None or name in KNOWN
     is_of_part = GPU.fullmatch(name) or CORES.fullmatch(name)
     return name == "_" or is_listed or is_of_part is not None
+
+
+def rate_of(name: str) -> tuple[str, float] | None:
+    """Return the path of a counter's rate, and the factor to bytes."""
+    of_device = DEVICE_RATE.fullmatch(name)
+    return RATES.get(f"disk.{of_device[1]}" if of_device else name)

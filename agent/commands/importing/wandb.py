@@ -203,8 +203,10 @@ def _run_file_readings(
     path: Path, problems: Problems, file_facts: FileFacts
 ) -> Iterator[Reading]:
     """Yield the system metrics and the history of W&B's binary file."""
-    with path.open("rb") as file:
-        machine = machine_of(read_values(file, Problems()).machine, file_facts)
+    found = _run_values(path).machine
+    # Old versions of W&B, and runs that were killed, describe the machine only there.
+    metadata = path.parent / "files" / _METADATA
+    machine = machine_of(found, file_facts) if found else _machine(metadata, file_facts)
     with path.open("rb") as file:
         yield from read_events(read_stats(file, problems), problems, machine)
     with path.open("rb") as file:

@@ -9,7 +9,13 @@ import zlib
 import pytest
 
 from seamark.commands import main
-from tests.agent.commands.spooled import of_kind, paths_of, points_of, values_of
+from tests.agent.commands.spooled import (
+    of_kind,
+    paths_of,
+    points_of,
+    values_at,
+    values_of,
+)
 from tests.agent.event_files import message
 
 PNG = bytes.fromhex(
@@ -24,8 +30,13 @@ def offline(monkeypatch):
     monkeypatch.setenv("SEAMARK_MODE", "offline")
 
 
-def write_run(folder, *rows, run_id="abc123", name="baseline", exit_code=0):
-    """Write the folder of a run whose script logged these rows, a second apart."""
+def write_run(
+    folder, *rows, run_id="abc123", name="baseline", exit_code=0, system=None
+):
+    """Write the folder of a run whose script logged these rows, a second apart.
+
+    `system` has the metrics of one sample of the machine.
+    """
     folder.mkdir(parents=True)
     names = ((1, run_id), (3, "vision"), (6, "sweep"), (8, name), (10, "fast"))
     records = [message((17, message(*names)))]
@@ -36,6 +47,12 @@ def write_run(folder, *rows, run_id="abc123", name="baseline", exit_code=0):
             for key, value in row.items()
         ]
         records.append(message((2, message(*items))))
+    if system:
+        items = [
+            (3, message((1, key), (16, json.dumps(value))))
+            for key, value in system.items()
+        ]
+        records.append(message((7, message((2, message((1, BEGAN))), *items))))
     if exit_code is not None:
         records.append(message((18, message((1, exit_code)))))
     data = b":W&B\xe1\xbe\0" + b"".join(map(fragment, records))
@@ -106,6 +123,21 @@ def test_a_failed_run_is_failed(tmp_path, messages):
     (closed,) = of_kind(messages(), "close")
     assert closed["state"] == "failed"
     assert closed["time"] == BEGAN * 1_000_000
+
+
+def test_the_machine_of_a_killed_run_is_read_from_its_metadata(tmp_path, messages):
+    system = {"cpu": 25, "gpu.0.memoryAllocated": 50}
+    folder = write_run(tmp_path / "run-1-a", exit_code=None, system=system)
+    (folder / "files").mkdir()
+    metadata = {"cpu_count_logical": 8, "gpu_nvidia": [{"memoryTotal": "1000"}]}
+    (folder / "files" / "wandb-metadata.json").write_text(json.dumps(metadata))
+
+    assert import_wandb(tmp_path) == 0
+
+    found = messages()
+    assert values_of(found)["monitoring/main/facts/host_cores"] == 8
+    assert values_at(found, "monitoring/main/job/main_cpu_cores") == [2.0]
+    assert values_at(found, "monitoring/main/gpu/0/memory_used_bytes") == [500.0]
 
 
 def test_group_and_tags_are_imported(tmp_path, messages):

@@ -95,6 +95,31 @@ def test_counters_become_rates():
     ]
 
 
+def test_the_busiest_device_gives_the_disks_rate():
+    # A partition and the volume on it count the same bytes.
+    readings, problems = events(
+        {"disk.sda1.in": 1, "disk.dm-0.in": 1, "_timestamp": 10},
+        {"disk.sda1.in": 5, "disk.dm-0.in": 4, "_timestamp": 20},
+    )
+
+    (reading,) = readings
+    assert reading.values == {"host/disk_read_bytes_per_second": 4 * 2**20 / 10}
+    assert not problems.causes
+
+
+def test_old_versions_measure_the_whole_machine_and_group_the_network():
+    row = {"cpu": 95, "disk": 32, "network": {"recv": 100}, "_timestamp": 10}
+    readings, problems = events(
+        row, {**row, "network": {"recv": 400}, "_timestamp": 20}
+    )
+
+    assert [each.values for each in readings] == [
+        {"host/cpu_percent": 95.0},
+        {"host/cpu_percent": 95.0, "host/network_receive_bytes_per_second": 30.0},
+    ]
+    assert not problems.causes
+
+
 def test_cores_make_the_hosts_use():
     (reading,), _ = events(
         {
@@ -251,3 +276,11 @@ def test_a_memory_that_no_gpu_has_is_not_known(total):
 
     assert machine.gpu_bytes == {}
     assert file_facts.facts == {}
+
+
+def test_old_metadata_count_logical_cores_and_name_the_first_gpu():
+    facts = FileFacts()
+    machine = read_metadata('{"cpu_count": 8, "gpu": "GeForce GTX 1080 Ti"}', facts)
+
+    assert machine.cores == 8
+    assert facts.facts == {"host_cores": 8, "gpu/0/name": "GeForce GTX 1080 Ti"}
