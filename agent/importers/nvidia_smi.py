@@ -8,6 +8,7 @@ from itertools import chain, islice
 from seamark.importers.nvidia_dmon import COLUMNS, is_head, read_monitor
 from seamark.importers.nvidia_query import Clock, read_query
 from seamark.importers.nvidia_table import is_title, read_table
+from seamark.importers.nvidia_wide import is_wide_head, read_wide
 from seamark.importers.problems import Problems
 from seamark.importers.reading import FileFacts, Reading
 
@@ -37,4 +38,6 @@ def read_log(
         return read_monitor(
             all_lines, problems, clock=clock, columns=columns, processes=processes
         )
+    if not columns and any(is_wide_head(line) for _, line in first):
+        return read_wide(all_lines, problems, file_facts, clock=clock)
     return read_query(all_lines, problems, file_facts, clock=clock, columns=columns)
