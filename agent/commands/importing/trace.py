@@ -41,6 +41,10 @@ STAGE = "trace"
 # Earlier times are relative to the boot of a machine.
 _EARLIEST = 946_684_800_000_000  # the year 2000, in microseconds
 _DIGITS_IN_NAME = 8  # of a digest
+_NO_STEPS = (
+    "it has neither steps nor GPU kernels: call the profiler's step() after each step,"
+    " and pass it ProfilerActivity.CUDA"
+)
 
 # End time in the trace's clock, step, and values by path.
 _Row = tuple[float, int, dict[str, float]]
@@ -162,7 +166,7 @@ def _read_file(path: Path, mark: str, imported: Imported) -> _TracedFile | None:
     trace = read_trace(path, problems)
     found = account(trace)
     if not found.steps:
-        problems.add("it has no steps: call the profiler's step() after each step", 1)
+        problems.add(_NO_STEPS, 1)
     elif len(found.steps) == 1:
         problems.add(
             "treated as one step: call the profiler's step() after each step", 1

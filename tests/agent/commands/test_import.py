@@ -516,6 +516,15 @@ def test_a_trace_without_steps_says_how_to_have_some(tmp_path, capsys):
     assert "call the profiler's step() after each" in capsys.readouterr().err
 
 
+def test_a_trace_without_steps_and_kernels_is_refused(tmp_path, capsys):
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 5}
+    path = write_trace(tmp_path / "w.json", [operator])
+
+    assert main(["import", "trace", str(path), "--no-upload"]) == 1
+
+    assert "it has neither steps nor GPU kernels" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 1000, b"\x1f\x8bnot gzip", b"[" * 10_000]
 )
