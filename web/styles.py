@@ -60,6 +60,7 @@ JOINED: dict[str, Sequence[str]] = {
         "components/tree.css",
         "components/chart-tools.css",
         "components/charts.css",
+        "components/section-index.css",
         "components/gallery.css",
     ),
 }

@@ -17,6 +17,8 @@ PINNED, JOINED = "pinned", "joined"
 # Charts in the page's HTML, per section and in total. Scripts add the others from their
 # paths when the reader scrolls to them.
 MAX_SECTION_CHARTS, MAX_PAGE_CHARTS = 24, 240
+# With fewer sections, a page has no index. Mirrored in section_index.js.
+MIN_INDEXED = 6
 # Paths of a section that the page lists; the search finds the others.
 MAX_SECTION_PATHS = 2_000
 
@@ -83,6 +85,11 @@ class CardSection:
     is_divided: bool = False
     rest: Sequence[str] = ()
     total: int = 0
+
+    @property
+    def has_charts(self) -> bool:
+        """Return whether the section has charts, also if the search hides them."""
+        return bool(self.cards or self.rest)
 
     @property
     def rest_json(self) -> str:
@@ -152,6 +159,11 @@ def card_sections(
         room -= len(made.grids if parts else made.cards)
         sections.append(made)
     return sections
+
+
+def is_indexed(sections: Iterable[CardSection]) -> bool:
+    """Return whether the page has an index of its sections."""
+    return sum(section.has_charts for section in sections) >= MIN_INDEXED
 
 
 @dataclass(frozen=True, slots=True)

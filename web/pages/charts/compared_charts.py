@@ -13,7 +13,12 @@ from django.utils.translation import gettext
 from tracker.queries.compare.comparison import overlaid_series
 from web.figures.smoothing import EMA
 from web.pages.charts.arrangements import arrangement_context, arrangement_for
-from web.pages.charts.cards import CardSection, card_sections, first_of
+from web.pages.charts.cards import (
+    CardSection,
+    card_sections,
+    first_of,
+    is_indexed,
+)
 from web.pages.charts.figure_bundles import MAX_LINES_AT_ONCE
 from web.pages.charts.sections import epoch_path, sharing_of
 from web.pages.compare.divisions import divisions_context
@@ -54,6 +59,7 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
         | kept
         | {
             "sections": sections,
+            "is_indexed": is_indexed(sections),
             "chart_count": len(found.paths),
             "unnamed_count": sum(section.unnamed_count for section in sections),
             "mistake": found.mistake,

@@ -21,7 +21,7 @@ from tracker.queries.run.run import is_live, silent_for
 from tracker.queries.series.histograms import histogram_paths
 from web.numbers import whole_number
 from web.pages.charts.arrangements import arrangement_context, arrangement_for
-from web.pages.charts.cards import Card, card_sections, first_of
+from web.pages.charts.cards import Card, card_sections, first_of, is_indexed
 from web.pages.charts.chart_options import ChartOptions, read_options
 from web.pages.charts.panels import panels_context
 from web.pages.charts.sections import epoch_path
@@ -71,6 +71,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     context = {
         **frame,
         "sections": sections,
+        "is_indexed": is_indexed(sections),
         "first_figures": _first_figures(run.id, options, first),
         "hidden": sum(section.unnamed_count for section in sections),
         "count": len(paths),

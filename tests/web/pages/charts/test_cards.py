@@ -1,12 +1,16 @@
 """The charts of a page as cards, in the sections that their reader made."""
 
+from pathlib import Path
+
 from web.pages.charts.arrangement import Arrangement
 from web.pages.charts.cards import (
     MAX_PAGE_CHARTS,
     MAX_SECTION_CHARTS,
     MAX_SECTION_PATHS,
+    MIN_INDEXED,
     card_sections,
     first_of,
+    is_indexed,
 )
 from web.pages.compare.divided_runs import Part
 
@@ -117,3 +121,17 @@ def test_the_first_charts_are_as_many_as_one_answer_holds():
     assert first(lines=3) == every[:2]
     assert first(lines=30, runs=10) == every[:2]
     assert first(letters=30) == []
+
+
+def test_many_sections_have_an_index_whatever_the_search_finds():
+    paths = [f"space-{number}/loss" for number in range(MIN_INDEXED)]
+
+    assert is_indexed(card_sections(paths, Arrangement()))
+    assert is_indexed(card_sections(paths, Arrangement(), matching=paths[:1]))
+    assert not is_indexed(card_sections(paths[1:], Arrangement()))
+
+
+def test_scripts_show_the_index_from_the_same_number_of_sections():
+    script = Path("web/static/web/js/components/section_index.js").read_text("utf-8")
+
+    assert f"const MIN_SECTIONS = {MIN_INDEXED}\n" in script

@@ -45,6 +45,7 @@ export const BEHAVIOURS = {
   "runs-grid": () => import("./table/runs_grid.js"),
   "save-page": () => import("./export/save_page.js"),
   "shortcuts": () => import("./page/shortcuts.js"),
+  "section-index": () => import("./components/section_index.js"),
   "scroll-when-filled": () => import("./components/scroll_when_filled.js"),
   "sortable": () => import("./components/sortable.js"),
   "stale-notice": () => import("./components/stale_notice.js"),

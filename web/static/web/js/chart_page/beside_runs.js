@@ -61,6 +61,7 @@ export class ChartsBesideRuns {
       onOption("over", over.value)
       if (!over.value) onOption("axis", button === axis.firstElementChild ? "" : button.value)
     })
+    this.element.addEventListener("section-open", ({ target }) => this.#folds.set(target.dataset.key, true))
     this.element.addEventListener("click", ({ target }) => {
       const summary = target.closest(".charts__section > summary")
       // The toggle happens after this event.
@@ -135,6 +136,10 @@ export class ChartsBesideRuns {
     this.#reflect()
   }
 
+  get #indexed() {
+    return this.element.querySelector('[data-part="indexed"]')
+  }
+
   get #sections() {
     return this.element.querySelector('[data-part="sections"]')
   }
@@ -181,7 +186,7 @@ export class ChartsBesideRuns {
   #takePanels(fresh) {
     const current = this.element.querySelector('[data-part="panels"]')
     if (!current) {
-      this.element.append(fresh)
+      this.#indexed.before(fresh)
       window.htmx.process(fresh)
       return
     }
@@ -206,7 +211,7 @@ export class ChartsBesideRuns {
     for (const section of fresh.querySelectorAll(".charts__section")) {
       section.open = this.#folds.get(section.dataset.key) ?? section.open
     }
-    if (!current) this.element.append(fresh)
+    if (!current) this.#indexed.append(fresh)
     else {
       const isOther = current.dataset.chartQuery !== fresh.dataset.chartQuery
       Object.assign(current.dataset, fresh.dataset)
@@ -229,6 +234,7 @@ export class ChartsBesideRuns {
     }
     // Loaded on first use, because the table does not need it.
     this.element.dataset.behaviour = "compared-charts"
+    this.element.querySelector('[data-part="section-index"]').dataset.behaviour = "section-index"
     connect(this.element)
     this.element.dispatchEvent(new CustomEvent("charts-listed"))
     this.onShown(Number(fresh.dataset.runs), fresh.dataset.groups)
