@@ -203,6 +203,10 @@ def _note_answer(
 ) -> None:
     try:
         answers = _ask_everywhere(rule, stage, open_findings)
+        if rule.of_profile and not any(isinstance(a, Judgement) for a in answers):
+            by_profile = _ask_everywhere(rule.of_profile, stage, open_findings)
+            # The profile shows faults, but not that there are none.
+            answers += [each for each in by_profile if isinstance(each, Judgement)]
     except RuleFailed:
         notes.failed.append(rule.name)
         return

@@ -53,7 +53,8 @@ def index_of(rules: Iterable[Rule]) -> str:
 
 def signals_page(rules: Iterable[Rule]) -> str:
     """Return the page of all signals that rules use, by the code that provides them."""
-    used = {name for rule in rules for name in (*rule.needs, *rule.may_use)}
+    each = [one for rule in rules for one in (rule, rule.of_profile) if one]
+    used = {name for rule in each for name in (*rule.needs, *rule.may_use)}
     by_code: dict[str, list[Signal]] = {}
     for name, signal in SIGNALS.items():
         if name in used:
@@ -75,6 +76,8 @@ def _inputs(rule: Rule) -> str:
     lines = [("Scope", _scope(rule)), ("Required signals", _names(rule.needs))]
     if rule.may_use:
         lines.append(("Optional signals", _names(rule.may_use)))
+    if other := rule.of_profile:
+        lines.append(("Fallback signals", _names((*other.needs, *other.may_use))))
     return "\n".join(f"- {label}: {text}" for label, text in lines)
 
 

@@ -3,7 +3,8 @@
 The parameters of `check` are signals; those with a default are optional. Two are not
 signals: `already_open` is true while the rule's finding is open, and release limits apply;
 `limits` is a frozen dataclass whose fields are the limits that a project may change.
-A module may set `SPAN`.
+A module may set `SPAN`. It may also have a function `check_profile`, which judges the whole
+stage by the profile of the code if `check` lacks signals.
 """
 
 from __future__ import annotations
@@ -88,17 +89,28 @@ class Rule:
     explanation: str = field(repr=False)  # Markdown
     # An instance of the module's dataclass of limits.
     limit_values: DataclassInstance | None = field(repr=False)
+    # The same rule with `check_profile`.
+    of_profile: Rule | None = field(default=None, repr=False)
 
     @classmethod
     def from_module(cls, module: ModuleType) -> Rule:
-        parameters = inspect.signature(module.check).parameters
+        span = getattr(module, "SPAN", Span.STEADY)
+        found = cls._from_function(module, module.check, span)
+        if not hasattr(module, "check_profile"):
+            return found
+        other = cls._from_function(module, module.check_profile, Span.STAGE)
+        return replace(found, of_profile=other)
+
+    @classmethod
+    def _from_function(cls, module: ModuleType, check: Check, span: Span) -> Rule:
+        parameters = inspect.signature(check).parameters
         signals = {
             name: parameter
             for name, parameter in parameters.items()
             if name not in (ALREADY_OPEN, LIMITS)
         }
         if unknown := signals.keys() - SIGNALS.keys():
-            raise TypeError(f"{module.__name__}.check uses unknown signals: {unknown}")
+            raise TypeError(f"{module.__name__} uses unknown signals: {unknown}")
 
         title, _, text = (inspect.getdoc(module) or "").partition("\n")
         catalogue = CATALOGUE.search(text)
@@ -110,11 +122,11 @@ class Rule:
             group=catalogue[1],
             number=int(catalogue[2]),
             title=title.removesuffix("."),
-            check=module.check,
+            check=check,
             needs=tuple(n for n, p in signals.items() if p.default is p.empty),
             may_use=tuple(n for n, p in signals.items() if p.default is not p.empty),
             hears_state=ALREADY_OPEN in parameters,
-            span=getattr(module, "SPAN", Span.STEADY),
+            span=span,
             explanation=explanation.strip(),
             limit_values=parameters[LIMITS].default if LIMITS in parameters else None,
         )
@@ -132,7 +144,11 @@ class Rule:
         values = self.limit_values
         assert values is not None
         by_field = {_field_of(limit): value for limit, value in changed.items()}
-        return replace(self, limit_values=replace(values, **by_field))
+        limit_values = replace(values, **by_field)
+        other = self.of_profile
+        if other is not None:
+            other = replace(other, limit_values=limit_values)
+        return replace(self, limit_values=limit_values, of_profile=other)
 
     @property
     def order(self) -> tuple[int, int, str]:

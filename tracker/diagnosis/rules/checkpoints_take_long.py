@@ -4,7 +4,8 @@
 Phases named `checkpoint`, `save` or similar, between or within steps, that take at least
 3 % of the stage. Without such phases, two patterns are taken for checkpoints: steps that
 take much longer than others and contain most of the job's writes, and seconds in which
-the job writes more than 50 MB while no GPU works.
+the job writes more than 50 MB while no GPU works. Otherwise, at least 8 % of the samples of
+the code profile in functions that save, by their names.
 
 ## Why it matters
 All GPUs of the job are idle until the last byte is written, each time.
@@ -45,6 +46,7 @@ from tracker.diagnosis.engine.frameworks import phase_line
 from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import count, duration, percent, size
+from tracker.diagnosis.input.activities import find_activity
 from tracker.diagnosis.signals import Array, Samples
 
 SPAN = Span.STAGE
@@ -59,6 +61,9 @@ class Limits:
     notable_share: float = 0.03
     release_share: float = 0.02
     large_share: float = 0.10
+
+    # For the profile of the code, whose samples are rarer than steps.
+    profile_share: float = 0.08
 
     burst_bytes_per_second: float = 50e6
     idle_gpu_percent: float = 10.0
@@ -108,6 +113,24 @@ def check(
     if share < limit:
         return None
     return _finding(share, said, signal, quality, framework, limits=limits)
+
+
+def check_profile(
+    code_profile: str,
+    *,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    limits: Limits = Limits(),
+) -> Answer:
+    saving = find_activity(code_profile, busiest_gpu_percent, PhaseKind.CHECKPOINT)
+    if saving is None:
+        return Abstention(("code_profile",))
+    if saving.share < limits.profile_share:
+        return None
+    said = f"The training thread spends {saving.words} probably saving."
+    return _finding(
+        saving.share, said, "code_profile", SAMPLED, framework, limits=limits
+    )
 
 
 def _inferred(

@@ -6,6 +6,8 @@ Waiting counts only while no GPU works, because queued GPU work continues meanwh
 The longest 2 % of the waits alone do not raise a finding; they are the first batches of epochs.
 Without step times: a GPU whose load alternates and that is often idle, while the cores of the
 job are busy, the CPU quota throttles it, or tasks wait for storage.
+Otherwise, if there are worker processes: at least 15 % of the samples of the code profile in
+functions that load batches, by their names, or in packages for loading data.
 
 ## Why it matters
 While a step waits for its batch, the reserved GPUs are idle.
@@ -31,6 +33,7 @@ import numpy as np
 
 from tracker.diagnosis.analysis.statistics import (
     average,
+    average_or_none,
     margin_above,
     margin_below,
     percentile,
@@ -40,6 +43,7 @@ from tracker.diagnosis.engine.finding import (
     ALONE,
     COARSE,
     CONTRADICTED,
+    SAMPLED,
     Abstention,
     Answer,
     Evidence,
@@ -48,12 +52,14 @@ from tracker.diagnosis.engine.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.engine.speedup import expected_gain
+from tracker.diagnosis.engine.speedup import expected_gain, gain_of_share
 from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.hardware.contention import CROWDED
+from tracker.diagnosis.input.activities import DATA, find_activity
 from tracker.diagnosis.input.code_lines import prefetch_line
 from tracker.diagnosis.input.trials import Trials
 from tracker.diagnosis.input.waiting import (
+    CORE_WAIT_SHARE,
     NOTABLE_SHARE,
     RELEASE_SHARE,
     CoreUse,
@@ -63,6 +69,10 @@ from tracker.diagnosis.input.waiting import (
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import LOADER
 
+DISPROOF = (
+    "Train for a minute on one batch, repeated: if steps take as long as now, they do not"
+    " wait for data."
+)
 TIMERS = ("step_seconds", "data_wait_seconds")
 
 
@@ -74,6 +84,8 @@ class Limits:
     release_share: float = RELEASE_SHARE
 
     critical_share: float = 0.20
+    # For the profile of the code, whose samples are rarer than steps.
+    profile_share: float = 0.15
 
     # Without step times: the load of a GPU that receives data too slowly.
     max_gpu_percent: float = 70.0
@@ -162,6 +174,59 @@ def check(
     return Abstention(tuple(name for name, timed in timers if timed is None))
 
 
+def check_profile(
+    code_profile: str,
+    job_workers: Samples,
+    *,
+    busiest_gpu_percent: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    framework: str | None = None,
+    limits: Limits = Limits(),
+) -> Answer:
+    if typical(job_workers) < 1:
+        return None  # the rule about too few workers judges that
+    if (average_or_none(job_main_thread_core_wait_share) or 0.0) >= CORE_WAIT_SHARE:
+        return Abstention((CROWDED,))
+    waiting = find_activity(code_profile, busiest_gpu_percent, *DATA)
+    if waiting is None:
+        return Abstention(("code_profile",))
+    if waiting.share < limits.profile_share:
+        return None
+    return Finding(
+        severity=(
+            Severity.CRITICAL
+            if waiting.share >= limits.critical_share
+            else Severity.WARNING
+        ),
+        summary=(
+            f"The training thread spends {waiting.words} where it gets its batches."
+        ),
+        evidence=(
+            Evidence(
+                "code_profile",
+                "samples in the loading of batches, share",
+                waiting.share,
+                "share",
+                limits.profile_share,
+                Side.ABOVE,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Prepare batches while the training step runs: load in worker processes"
+                " and prefetch.",
+                code=prefetch_line(framework, round(typical(job_workers)), 4),
+            ),
+        ),
+        disproof=DISPROOF,
+        gain=gain_of_share(waiting.share, "Waiting for batches"),
+        explains=("host-memory-is-unused", "gpu-utilization-is-low"),
+        quality=SAMPLED,
+        margin=margin_above(waiting.share, limits.profile_share),
+        corroboration=ALONE,
+    )
+
+
 def _measured(
     waiting: Waiting,
     trials: Trials,
@@ -186,10 +251,7 @@ def _measured(
                 code=prefetch_line(framework, workers, 4),
             ),
         ),
-        disproof=(
-            "Train for a minute on one batch, repeated: if steps take as long as now,"
-            " they do not wait for data."
-        ),
+        disproof=DISPROOF,
         gain=expected_gain(
             waiting.step_seconds,
             (trials.floor(waiting),),

@@ -4,7 +4,8 @@
 Phases named `evaluate`, `validate`, `test` or similar, between or within steps, that take
 at least 15 % of the stage; or at least 5 %, with a GPU utilization below half of that in
 training. Without such phases, slow steps that log evaluation metrics, such as `val/loss`,
-are taken for evaluations.
+are taken for evaluations. Otherwise, if evaluation metrics are logged: at least 15 % of the
+samples of the code profile in functions that evaluate, by their names.
 
 ## Why it matters
 An evaluation needs no gradients, so larger batches fit and an example takes less time than
@@ -36,6 +37,7 @@ from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
+    SAMPLED,
     Abstention,
     Answer,
     Evidence,
@@ -49,9 +51,14 @@ from tracker.diagnosis.engine.frameworks import no_gradients_line
 from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import count, duration, percent
+from tracker.diagnosis.input.activities import find_activity
 from tracker.diagnosis.signals import Array, Samples, Tracked
 
 SPAN = Span.STAGE
+DISPROOF = (
+    "Evaluate once on the same data with a batch four times as large: if it takes as"
+    " long, larger batches do not help."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +132,7 @@ def check(
         ),
         evidence=_evidence(share, ratio, is_long=is_long, limits=limits),
         recommendations=_recommendations(batch_size, framework),
-        disproof=(
-            "Evaluate once on the same data with a batch four times as large: if it"
-            " takes as long, larger batches do not help."
-        ),
+        disproof=DISPROOF,
         gain=_gain(share, ratio if is_badly_fed else None),
         explains=("gpu-utilization-is-low",) if is_badly_fed else (),
         margin=(
@@ -137,6 +141,49 @@ def check(
             else margin_below(ratio or 0.0, limits.low_use_ratio)
         ),
         corroboration=AGREEING if is_long and is_badly_fed else ALONE,
+    )
+
+
+def check_profile(
+    code_profile: str,
+    evaluations: Mapping[str, Tracked],
+    *,
+    stage_name: str | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    batch_size: float | None = None,
+    framework: str | None = None,
+    limits: Limits = Limits(),
+) -> Answer:
+    # Without its own metrics, an evaluation may be what the loop is for.
+    if kind_of_phase(stage_name or "") is PhaseKind.EVALUATE or not evaluations:
+        return None
+    found = find_activity(code_profile, busiest_gpu_percent, PhaseKind.EVALUATE)
+    if found is None:
+        return Abstention(("code_profile",))
+    if found.share < limits.long_share:
+        return None
+    return Finding(
+        severity=(
+            Severity.WARNING if found.share >= limits.large_share else Severity.NOTICE
+        ),
+        summary=f"The training thread spends {found.words} probably evaluation.",
+        evidence=(
+            Evidence(
+                "code_profile",
+                "samples in evaluations, share",
+                found.share,
+                "share",
+                limits.long_share,
+                Side.ABOVE,
+                release=limits.long_release_share,
+            ),
+        ),
+        recommendations=_recommendations(batch_size, framework),
+        disproof=DISPROOF,
+        gain=_gain(found.share, None),
+        quality=SAMPLED,
+        margin=margin_above(found.share, limits.long_share),
+        corroboration=ALONE,
     )
 
 

@@ -3,13 +3,15 @@
 ## Detection
 Phases of a step named `log`, `metrics`, `print` or similar that take at least 3 % of the time.
 Logging counts only while no GPU works, because queued GPU work continues meanwhile.
+Without such phases, at least 8 % of the samples of the code profile in functions that log, by
+their names, or in packages for logging and plotting.
 
 ## Why it matters
 A value can be printed only after the GPU has computed it. The program stops until then, and
 the GPU is idle until the program has launched new work.
 
 ## Limitations
-Only named phases are measured. A program that has to wait for the GPU anyway waits in the
+A function with a misleading name is taken for another. A program that has to wait for the GPU anyway waits in the
 logging phase for work that another phase has queued.
 
 Catalogue: C10, synchronization points.
@@ -23,6 +25,8 @@ from dataclasses import dataclass
 from tracker.diagnosis.analysis.statistics import average, margin_above
 from tracker.diagnosis.breakdown.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.engine.finding import (
+    ALONE,
+    SAMPLED,
     Abstention,
     Answer,
     Evidence,
@@ -33,8 +37,14 @@ from tracker.diagnosis.engine.finding import (
 )
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import duration, percent
+from tracker.diagnosis.input.activities import find_activity
 from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples
+
+DISPROOF = (
+    "Train a few hundred steps without logging: if they take as long as now, the time"
+    " belongs to something else."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,8 @@ class Limits:
     notable_share: float = 0.03
     release_share: float = 0.02
     large_share: float = 0.10
+    # For the profile of the code, whose samples are rarer than steps.
+    profile_share: float = 0.08
 
     # At this share of steps with logging, each step counts as logging.
     often_share: float = 0.50
@@ -94,14 +106,48 @@ def check(
             ),
         ),
         recommendations=_recommendations(often, framework, limits),
-        disproof=(
-            "Train a few hundred steps without logging: if they take as long as now, the"
-            " time belongs to something else."
-        ),
+        disproof=DISPROOF,
         gain=gain_of_share(share, "Logging"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         comes_after=("data-wait-dominates",),
         margin=margin_above(share, limits.notable_share),
+    )
+
+
+def check_profile(
+    code_profile: str,
+    *,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    limits: Limits = Limits(),
+) -> Answer:
+    logging = find_activity(code_profile, busiest_gpu_percent, PhaseKind.LOG)
+    if logging is None:
+        return Abstention(("code_profile",))
+    if logging.share < limits.profile_share:
+        return None
+    return Finding(
+        severity=(
+            Severity.WARNING if logging.share >= limits.large_share else Severity.NOTICE
+        ),
+        summary=f"The training thread spends {logging.words} probably logging.",
+        evidence=(
+            Evidence(
+                "code_profile",
+                "samples in logging, share",
+                logging.share,
+                "share",
+                limits.profile_share,
+                Side.ABOVE,
+            ),
+        ),
+        recommendations=_recommendations(1.0, framework, limits),
+        disproof=DISPROOF,
+        gain=gain_of_share(logging.share, "Logging"),
+        explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
+        quality=SAMPLED,
+        margin=margin_above(logging.share, limits.profile_share),
+        corroboration=ALONE,
     )
 
 

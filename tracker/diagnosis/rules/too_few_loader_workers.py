@@ -3,6 +3,8 @@
 ## Detection
 Steps that wait for data while the job has idle cores, and either the training process
 loads the data itself or every loader worker is busy.
+Without step times and without worker processes: at least 15 % of the samples of the code
+profile in functions that load batches, by their names, or in packages for loading data.
 
 ## Why it matters
 More processes load more batches in parallel. The fix is one argument.
@@ -38,12 +40,14 @@ from tracker.diagnosis.engine.finding import (
     Finding,
     Gain,
     Recommendation,
+    Severity,
     Side,
 )
 from tracker.diagnosis.engine.frameworks import ON_PYTORCH, loader_workers_line
-from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.speedup import Floor, expected_gain, gain_of_share
 from tracker.diagnosis.engine.wording import cores, count, duration, percent, size
 from tracker.diagnosis.hardware.contention import CROWDED, is_crowded
+from tracker.diagnosis.input.activities import DATA, find_activity
 from tracker.diagnosis.input.loading import (
     SPARE,
     Loading,
@@ -58,6 +62,7 @@ from tracker.diagnosis.input.waiting import (
     measure_notable_waiting,
 )
 from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals.signal import LOADER
 
 WORKERS = ("worker", "workers")
 
@@ -86,6 +91,10 @@ class Limits:
 
     smallest_bound: float = 1.05
     critical_share: float = 0.20
+    # For the profile of the code, whose samples are rarer than steps.
+    profile_share: float = 0.15
+    # With one core, a worker would only take turns with training.
+    fewest_cores: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +204,69 @@ def check(
     if not is_short or gain.bound < limits.smallest_bound:
         return None
     return _finding(shortage, gain, framework, limits)
+
+
+def check_profile(
+    code_profile: str,
+    job_workers: Samples,
+    effective_cores: float,
+    *,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    limits: Limits = Limits(),
+) -> Answer:
+    if typical(job_workers) >= 1 or effective_cores < limits.fewest_cores:
+        return None
+    loading = find_activity(code_profile, busiest_gpu_percent, *DATA)
+    if loading is None:
+        return Abstention(("code_profile",))
+    if loading.share < limits.profile_share:
+        return None
+    workers = int(
+        min(effective_cores, 1 + loading.share / max(1e-9, 1.0 - loading.share))
+    )
+    return Finding(
+        severity=(
+            Severity.CRITICAL
+            if loading.share >= limits.critical_share
+            else Severity.WARNING
+        ),
+        summary=(
+            f"The training thread spends {loading.words} probably the preparation of"
+            " batches, and the job has no worker processes."
+        ),
+        evidence=(
+            Evidence(
+                "code_profile",
+                "samples in the preparation of batches, share",
+                loading.share,
+                "share",
+                limits.profile_share,
+                Side.ABOVE,
+            ),
+            Evidence("job_workers", "child processes", 0.0, "processes"),
+        ),
+        recommendations=(
+            Recommendation(
+                "Prepare batches in worker processes while the training step runs.",
+                current="0 workers",
+                suggested=count(workers, *WORKERS),
+                code=loader_workers_line(framework, workers),
+            ),
+            Recommendation(
+                "Time the batches, to see how much of each step they take.", code=LOADER
+            ),
+        ),
+        disproof=(
+            "Train for a minute on one batch, repeated: if steps take as long as now,"
+            " they do not wait for data."
+        ),
+        gain=gain_of_share(loading.share, "Preparing batches"),
+        explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
+        quality=SAMPLED,
+        margin=margin_above(loading.share, limits.profile_share),
+        corroboration=ALONE,
+    )
 
 
 def _missing(

@@ -80,6 +80,12 @@ FACTS = (
     ),
     fact("framework", "facts/framework", WORD, "Framework of the training script."),
     fact(
+        "code_profile",
+        "facts/code_profile",
+        WORD,
+        "Samples of the code that the training thread executes.",
+    ),
+    fact(
         "traced_with",
         "facts/traced_with",
         WORD,

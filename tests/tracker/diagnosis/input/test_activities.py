@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.tracker.diagnosis.stages import samples, stage
+from tracker.diagnosis.breakdown.phases import PhaseKind
+from tracker.diagnosis.engine.diagnosis import diagnose
+from tracker.diagnosis.input.activities import (
+    DATA,
+    FEWEST_SAMPLES,
+    find_activity,
+    kind_of_function,
+)
+from tracker.diagnosis.signals import Tracked
+
+MAIN = ("<module>", "train.py", 30)
+STEP = ("train_step", "train.py", 12)
+DECODE = ("decode", "data.py", 42)
+OPEN = ("open", "PIL.Image", 0)
+SAVE = ("save_checkpoint", "train.py", 20)
+EVALUATE = ("evaluate", "train.py", 25)
+LOG = ("log_metrics", "train.py", 28)
+WAIT = ("_BaseDataLoaderIter.__next__", "torch.utils.data.dataloader", 0)
+OUR_LOADER = ("TimedLoader.__iter__", "seamark.recording.loader", 0)
+
+
+def profile(*stacks):
+    """Return a profile of (samples, places) in training."""
+    names, nodes, values = [], {}, []
+    for count, *places in stacks:
+        parent = -1
+        for depth in range(len(places)):
+            key = tuple(places[: depth + 1])
+            if key not in nodes:
+                if places[depth] not in names:
+                    names.append(places[depth])
+                nodes[key] = len(values) // 3
+                values += [parent, names.index(places[depth]), 0]
+            parent = nodes[key]
+        values[3 * parent + 2] += count
+    total = sum(count for count, *_ in stacks)
+    return json.dumps(
+        {
+            "version": 1,
+            "samples": {"steps": total},
+            "names": names,
+            "trees": {"steps": values},
+        }
+    )
+
+
+def test_the_share_and_the_line_of_the_user_with_most_samples():
+    found = find_activity(
+        profile((500, MAIN, DECODE, OPEN), (100, MAIN, DECODE), (400, MAIN, STEP)),
+        None,
+        *DATA,
+    )
+    assert found.share == pytest.approx(0.6)
+    assert found.place == "decode (data.py:42)"
+
+
+def test_what_the_evaluation_loads_belongs_to_the_evaluation():
+    text = profile((600, MAIN, EVALUATE, DECODE), (400, MAIN, STEP))
+    assert find_activity(text, None, *DATA).share == 0
+    assert find_activity(text, None, PhaseKind.EVALUATE).share == pytest.approx(0.6)
+
+
+def test_time_while_a_gpu_works_is_not_lost():
+    text = profile((600, MAIN, DECODE), (400, MAIN, STEP))
+    found = find_activity(text, samples([90.0] * 10), *DATA)
+    assert found.share == pytest.approx(0.1)
+
+
+def test_what_the_timer_of_the_loader_measures_is_left_out():
+    text = profile((600, MAIN, OUR_LOADER, DECODE), (400, MAIN, STEP))
+    assert find_activity(text, None, *DATA).share == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", profile((FEWEST_SAMPLES - 1, MAIN, DECODE))]
+)
+def test_a_short_profile_gives_no_share(text):
+    assert find_activity(text, None, *DATA) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Images.__getitem__", PhaseKind.LOAD_DATA),
+        ("next_batch", PhaseKind.LOAD_DATA),
+        ("parse", PhaseKind.LOAD_DATA),
+        ("saveCheckpoint", PhaseKind.CHECKPOINT),
+        ("Trainer.validate_epoch", PhaseKind.EVALUATE),
+        ("load_model", PhaseKind.LOAD_MODEL),
+        ("train_and_evaluate", None),
+        ("valid_moves", None),
+        ("forward", None),
+        ("step", None),
+    ],
+)
+def test_a_function_tells_its_purpose(name, kind):
+    assert kind_of_function(name) is kind
+
+
+def diagnosed(text, *, workers=0.0, **more):
+    facts = {
+        "code_profile": text,
+        "stage_seconds": 100.0,
+        "effective_cores": 4.0,
+        "framework": "pytorch",
+    }
+    sampled = {"job_workers": [workers] * 100, "job_cpu_cores": [1.0] * 100}
+    return diagnose(stage(facts=facts, sampled=sampled, **more))
+
+
+def tracked():
+    points = samples([0.5, 0.4])
+    return {"val/loss": Tracked(points.times, points.values, points.values)}
+
+
+@pytest.mark.parametrize(
+    ("place", "rule"),
+    [
+        (DECODE, "too-few-loader-workers"),
+        (SAVE, "checkpoints-take-long"),
+        (LOG, "logging-interrupts-training"),
+    ],
+)
+def test_a_script_without_timers_gets_a_finding_that_names_the_line(place, rule):
+    found = diagnosed(profile((400, MAIN, place), (600, MAIN, STEP))).findings
+
+    assert [judgement.rule for judgement in found] == [rule]
+    function, file, line = place
+    assert f"40 % of its time in {function} ({file}:{line})" in found[0].finding.summary
+    assert found[0].finding.gain.bound == pytest.approx(1 / 0.6, rel=0.01)
+
+
+def test_a_script_that_waits_for_its_workers():
+    found = diagnosed(
+        profile((400, MAIN, WAIT), (600, MAIN, STEP)), workers=2.0
+    ).findings
+    assert [judgement.rule for judgement in found] == ["data-wait-dominates"]
+
+
+def test_an_evaluation_is_one_only_with_metrics_of_it():
+    text = profile((400, MAIN, EVALUATE), (600, MAIN, STEP))
+    assert diagnosed(text).findings == ()
+
+    found = diagnosed(text, evaluations=tracked()).findings
+    assert [judgement.rule for judgement in found] == ["evaluation-takes-long"]
+
+
+def test_training_is_no_fault():
+    text = profile((50, MAIN, SAVE), (50, MAIN, LOG), (900, MAIN, STEP))
+    assert diagnosed(text).findings == ()

@@ -1,0 +1,184 @@
+"""What the training thread does, from the names in its profile (pure).
+
+A function is like a phase: its name tells its purpose. The outermost function with a known
+purpose counts, because what it calls belongs to it: the model within an evaluation, or the
+decoder within the loading of a batch.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tracker.diagnosis.analysis.code_profile import STEPS, CallTree, Node, parse_profile
+from tracker.diagnosis.analysis.statistics import average
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.engine.wording import percent
+from tracker.diagnosis.signals import Samples
+
+# With fewer samples, a share of 10 % has an error of several percent.
+FEWEST_SAMPLES = 100
+
+# Batches: loading, decoding and preprocessing, in the training thread itself.
+DATA = frozenset({PhaseKind.LOAD_DATA, PhaseKind.DECODE, PhaseKind.PREPROCESS})
+KINDS = DATA | {
+    PhaseKind.CHECKPOINT,
+    PhaseKind.LOG,
+    PhaseKind.EVALUATE,
+    PhaseKind.LOAD_MODEL,
+    PhaseKind.COMMUNICATE,
+}
+
+# Times the batches of run.loader.
+LOADER = "seamark.recording.loader"
+# Packages and modules by kind; the longest prefix of a module wins.
+LIBRARIES: dict[str, PhaseKind] = {
+    **dict.fromkeys(
+        (
+            *("torch.utils.data", "torchvision.transforms", "torchvision.datasets"),
+            *(
+                "torchvision.io",
+                "torchaudio",
+                "PIL",
+                "cv2",
+                "imageio",
+                "albumentations",
+            ),
+            *("datasets", "tokenizers", "transformers.tokenization_utils_base"),
+            *("pandas.io", "pyarrow", "h5py", "zarr", "lmdb", "soundfile", "librosa"),
+            *("csv", "gzip", "zipfile", "tarfile", "webdataset", "numpy.lib.format"),
+        ),
+        PhaseKind.LOAD_DATA,
+    ),
+    **dict.fromkeys(
+        (
+            *("logging", "tqdm", "seamark", "tensorboardX", "torch.utils.tensorboard"),
+            *("matplotlib", "wandb", "mlflow", "rich", "neptune", "aim"),
+        ),
+        PhaseKind.LOG,
+    ),
+    "torch.distributed": PhaseKind.COMMUNICATE,
+}
+# Functions of libraries that also do other things.
+FUNCTIONS = {
+    ("torch.serialization", "save"): PhaseKind.CHECKPOINT,
+    ("torch.serialization", "load"): PhaseKind.LOAD_MODEL,
+    ("joblib.numpy_pickle", "dump"): PhaseKind.CHECKPOINT,
+    ("joblib.numpy_pickle", "load"): PhaseKind.LOAD_MODEL,
+    ("safetensors.torch", "save_file"): PhaseKind.CHECKPOINT,
+    ("safetensors.torch", "load_file"): PhaseKind.LOAD_MODEL,
+}
+# Words of users' functions that prepare a batch, besides those of phases.
+DATA_WORDS = frozenset(
+    (
+        *("load", "read", "decode", "parse", "augment", "collate", "fetch"),
+        *("tokenize", "preprocess", "batches", "getitem"),
+    )
+)
+# Together with "batch".
+MAKING_WORDS = frozenset(("make", "next", "get", "prepare", "build", "sample", "draw"))
+# Functions with one of these words are the loop itself, whatever else they contain.
+LOOP_WORDS = frozenset(("train", "training", "fit", "main", "run"))
+# A game also has valid moves and tests.
+EVALUATION_WORDS = frozenset(
+    ("evaluate", "evaluation", "eval", "validate", "validation")
+)
+EVALUATION_NAMES = frozenset({"test", "val", "valid"})
+LOADING_WORDS = frozenset({"model", "weights", "checkpoint", "ckpt", "pretrained"})
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A share of the samples after the second logged step, and where most of it is."""
+
+    share: float
+    place: str
+
+    @property
+    def words(self) -> str:
+        """Return the share for a sentence, as in "61 % of its time in load (data.py:9)"."""
+        return f"{percent(self.share)} of its time in {self.place}, which is"
+
+
+def find_activity(
+    code_profile: str, busiest_gpu_percent: Samples | None, *kinds: PhaseKind
+) -> Activity | None:
+    """Return the part of training with this purpose; None if the profile is too short.
+
+    Time in which a GPU works is not lost, so the share is at most that of an idle GPU.
+    What the loader's own timer measures is left out.
+    """
+    tree = parse_profile(code_profile).get(STEPS)
+    if tree is None or tree.samples < FEWEST_SAMPLES:
+        return None
+    found = [
+        (index, node)
+        for index, node in enumerate(tree.nodes)
+        if node.samples and kind_of_stack(tree, index) in kinds
+    ]
+    share = sum(node.samples for _, node in found) / tree.samples
+    if busiest_gpu_percent is not None:
+        share = min(share, 1.0 - average(busiest_gpu_percent.values) / 100)
+    return Activity(share, _place(tree, found))
+
+
+def kind_of_stack(tree: CallTree, position: int) -> PhaseKind | None:
+    """Return the purpose of the outermost function that has a known one."""
+    for node in tree.stack(position):
+        if node.where == LOADER:
+            return None
+        kind = (
+            kind_of_library(node)
+            if node.is_library
+            else kind_of_function(node.function)
+        )
+        if kind is not None:
+            return kind
+    return None
+
+
+def kind_of_library(node: Node) -> PhaseKind | None:
+    special = FUNCTIONS.get((node.where, node.function))
+    if special is not None:
+        return special
+    prefix = node.where
+    while prefix:
+        if prefix in LIBRARIES:
+            return LIBRARIES[prefix]
+        prefix = prefix.rpartition(".")[0]
+    return None
+
+
+@lru_cache(maxsize=4096)
+def kind_of_function(name: str) -> PhaseKind | None:
+    """Return the purpose of a user's function, from the last part of its qualified name."""
+    name = name.rpartition(".")[2]
+    words = {word.lower() for word in _WORD.findall(name)}
+    if words & LOOP_WORDS:
+        return None
+    kind = kind_of_phase(name)
+    if kind is PhaseKind.EVALUATE:
+        is_clear = words & EVALUATION_WORDS or name.lower() in EVALUATION_NAMES
+        return kind if is_clear else None
+    if kind in KINDS:
+        return kind
+    is_loading = words & DATA_WORDS and not words & LOADING_WORDS
+    is_making = "batch" in words and words & MAKING_WORDS
+    return PhaseKind.LOAD_DATA if is_loading or is_making else None
+
+
+def _place(tree: CallTree, found: list[tuple[int, Node]]) -> str:
+    """Return the user's function with most of the samples, with its file and line."""
+    by_line: dict[tuple[str, str, int], int] = {}
+    for index, node in found:
+        own = [each for each in tree.stack(index) if not each.is_library]
+        if own:
+            key = (own[-1].function, own[-1].where, own[-1].line)
+            by_line[key] = by_line.get(key, 0) + node.samples
+    if not by_line:
+        return "libraries"
+    function, where, line = max(by_line, key=by_line.__getitem__)
+    at = f"{where}:{line}"
+    return at if function == "<module>" else f"{function} ({at})"
