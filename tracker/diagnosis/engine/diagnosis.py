@@ -44,6 +44,7 @@ from tracker.diagnosis.engine.judgement import (
 from tracker.diagnosis.engine.measurements import Measurements, Window, clean
 from tracker.diagnosis.engine.rule import Rule, Span
 from tracker.diagnosis.engine.speedup import Recovery, with_recovery
+from tracker.diagnosis.input.places import with_place
 from tracker.diagnosis.rules import RULES
 
 logger = logging.getLogger(__name__)
@@ -303,7 +304,8 @@ def _judge(
     if share < (LEAVE_SHARE if is_open else ENTER_SHARE) or not found:
         return None
 
-    finding = whole or found[-1]
+    profile = stage.measurements.facts.get("code_profile")
+    finding = with_place(rule.name, whole or found[-1], profile)
     learned = with_recovery(finding.gain, stage.recoveries.get(rule.name))
     finding = replace(
         finding,

@@ -8,6 +8,7 @@ decoder within the loading of a batch.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -114,14 +115,14 @@ def find_activity(
     if tree is None or tree.samples < FEWEST_SAMPLES:
         return None
     found = [
-        (index, node)
-        for index, node in enumerate(tree.nodes)
-        if node.samples and kind_of_stack(tree, index) in kinds
+        position
+        for position, node in enumerate(tree.nodes)
+        if node.samples and kind_of_stack(tree, position) in kinds
     ]
-    share = sum(node.samples for _, node in found) / tree.samples
+    share = sum(tree.nodes[position].samples for position in found) / tree.samples
     if busiest_gpu_percent is not None:
         share = min(share, 1.0 - average(busiest_gpu_percent.values) / 100)
-    return Activity(share, _place(tree, found))
+    return Activity(share, place_of(tree, found)[0] or "libraries")
 
 
 def kind_of_stack(tree: CallTree, position: int) -> PhaseKind | None:
@@ -169,16 +170,17 @@ def kind_of_function(name: str) -> PhaseKind | None:
     return PhaseKind.LOAD_DATA if is_loading or is_making else None
 
 
-def _place(tree: CallTree, found: list[tuple[int, Node]]) -> str:
-    """Return the user's function with most of the samples, with its file and line."""
+def place_of(tree: CallTree, positions: Iterable[int]) -> tuple[str, int]:
+    """Return the user's line with most of these samples, and their number; "" if none."""
     by_line: dict[tuple[str, str, int], int] = {}
-    for index, node in found:
-        own = [each for each in tree.stack(index) if not each.is_library]
+    for position in positions:
+        own = [node for node in tree.stack(position) if not node.is_library]
         if own:
             key = (own[-1].function, own[-1].where, own[-1].line)
-            by_line[key] = by_line.get(key, 0) + node.samples
+            by_line[key] = by_line.get(key, 0) + tree.nodes[position].samples
     if not by_line:
-        return "libraries"
-    function, where, line = max(by_line, key=by_line.__getitem__)
+        return "", 0
+    function, where, line = largest = max(by_line, key=by_line.__getitem__)
     at = f"{where}:{line}"
-    return at if function == "<module>" else f"{function} ({at})"
+    text = at if function == "<module>" else f"{function} ({at})"
+    return text, by_line[largest]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.tracker.diagnosis.stages import samples, stage
+from tests.tracker.diagnosis.stages import samples, stage, steps
 from tracker.diagnosis.breakdown.phases import PhaseKind
 from tracker.diagnosis.engine.diagnosis import diagnose
 from tracker.diagnosis.input.activities import (
@@ -155,3 +155,18 @@ def test_an_evaluation_is_one_only_with_metrics_of_it():
 def test_training_is_no_fault():
     text = profile((50, MAIN, SAVE), (50, MAIN, LOG), (900, MAIN, STEP))
     assert diagnosed(text).findings == ()
+
+
+def test_a_finding_from_timers_names_the_line_that_takes_the_time():
+    text = profile(
+        (300, MAIN, OUR_LOADER, DECODE, OPEN), (20, MAIN, OUR_LOADER), (680, MAIN, STEP)
+    )
+    rows = steps(total=1.0, waiting=0.4, count=300)
+
+    found = diagnosed(text, step_rows=rows).findings
+
+    waits = next(j for j in found if j.rule == "data-wait-dominates").finding
+    assert waits.summary.endswith(
+        "The training thread is in decode (data.py:42) for 30 % of training."
+    )
+    assert waits.evidence[-1].value == pytest.approx(0.3)
