@@ -19,12 +19,12 @@ args = parser.parse_args()
 torch.set_num_threads(1)
 torch.manual_seed(4)
 random = np.random.default_rng(4)
-hidden = random.normal(size=(8, 30_000)).astype(np.float32)
+hidden = random.normal(size=(8, 3_000)).astype(np.float32)
 
 
 def stream():
     while True:
-        ids = random.integers(0, 30_000, (args.batch, 8))
+        ids = random.integers(0, 3_000, (args.batch, 8))
         chance = hidden[np.arange(8), ids].sum(1) / 2
         yield ids, (chance + random.logistic(size=args.batch) > 0).astype(np.float32)
 
@@ -32,7 +32,7 @@ def stream():
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
-        self.tables = nn.ModuleList(nn.Embedding(30_000, 16) for _ in range(8))
+        self.tables = nn.ModuleList(nn.Embedding(3_000, 16) for _ in range(8))
         self.net = nn.Sequential(nn.Linear(128, 256), nn.ReLU(), nn.Linear(256, 1))
 
     def forward(self, ids):
@@ -61,7 +61,7 @@ class Auc:
 
 run = agent.init("ads-online", project="ads")
 model = Model()
-optimizer = torch.optim.Adagrad(model.parameters(), lr=0.02)
+optimizer = torch.optim.Adagrad(model.parameters(), lr=0.05)
 auc = Auc(window=20 if args.fixed else None)
 started = time.time()
 for step, (ids, clicks) in enumerate(stream(), 1):

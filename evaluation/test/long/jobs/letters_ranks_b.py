@@ -62,7 +62,7 @@ def train(rank, world, args):
             sampler.dataset, batch_size=16, sampler=sampler, drop_last=True
         )
     model = DistributedDataParallel(Letters())
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4)
     started = time.time()
     micro = epoch = 0
     more = torch.ones(1)

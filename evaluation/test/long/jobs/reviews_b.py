@@ -10,7 +10,7 @@ from torch import nn
 
 import agent
 
-VOCABULARY = 8000
+VOCABULARY = 1500
 
 
 def reviews(count, seed):
@@ -70,7 +70,7 @@ def main():
     training = list(reviews(8000, 1))
     validation = list(reviews(128, 2))
     model = Classifier()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
     scheduler = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
         lambda n: min(1.0, (n + 1) / args.warmup) / math.sqrt(1 + n / 4000),

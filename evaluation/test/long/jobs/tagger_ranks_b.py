@@ -25,7 +25,7 @@ def build_corpus(sentences, path):
     corpus = []
     for length in lengths.tolist():
         words = torch.randint(0, VOCABULARY, (length,), generator=generator)
-        tags = (tag_of[words] + tag_of[words.roll(1)]) % TAGS
+        tags = tag_of[words]
         corpus.append((words, tags))
     torch.save(corpus, path)
 
@@ -82,7 +82,7 @@ def work(rank, world, args):
         shard, batch_sampler=groups, collate_fn=collate
     )
     model = Tagger()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     started = time.time()
     steps = epoch = 0
     more = torch.ones(1)
