@@ -1,6 +1,7 @@
 """Fine-tune a pretrained encoder to recognize intents."""
 
 import argparse
+import gzip
 import os
 import time
 
@@ -49,17 +50,15 @@ def save(path, model, optimizer, step):
         "optimizer": optimizer.state_dict(),
         "step": step,
     }
-    with open(path + ".tmp", "wb") as file:
+    with gzip.open(path + ".tmp", "wb", compresslevel=1) as file:
         torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
     os.replace(path + ".tmp", path)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=75)
-    parser.add_argument("--save-steps", type=int, default=4)
+    parser.add_argument("--save-steps", type=int, default=20)
     parser.add_argument("--fixed", action="store_true")
     args = parser.parse_args()
     if args.fixed:
@@ -92,7 +91,7 @@ def main():
             if step % args.save_steps == 0:
                 with run.phase("checkpoint"):
                     save(
-                        f"checkpoint-{step // args.save_steps % 2}.pt",
+                        f"checkpoint-{step // args.save_steps % 2}.pt.gz",
                         model,
                         optimizer,
                         step,

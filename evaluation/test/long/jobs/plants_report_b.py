@@ -16,7 +16,7 @@ def photos(count, side, seed):
     generator = torch.Generator().manual_seed(seed)
     kinds = torch.randint(0, 20, (count,), generator=generator)
     shapes = torch.randn(20, 3, side // 8, side // 8, generator=generator)
-    images = nn.functional.interpolate(shapes, scale_factor=8)[kinds] * 0.15
+    images = nn.functional.interpolate(shapes, scale_factor=8)[kinds] * 0.2
     return images + torch.randn(images.shape, generator=generator), kinds
 
 
