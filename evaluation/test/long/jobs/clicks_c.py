@@ -18,11 +18,10 @@ SHARDS = Path("shards")
 def prepare(number):
     rng = np.random.default_rng(number)
     seen = rng.normal(size=(40_000, 30))
-    for _ in range(12):
-        order = np.argsort(seen, axis=0, kind="stable")
-        ranks = np.empty_like(order)
-        np.put_along_axis(ranks, order, np.arange(len(seen))[:, None], axis=0)
-        scaled = ranks / len(seen) * 2 - 1
+    order = np.argsort(seen, axis=0)
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(len(seen))[:, None], axis=0)
+    scaled = ranks / len(seen) * 2 - 1
     clicked = (
         np.sin(3 * scaled[:, 0])
         + scaled[:, 1] * scaled[:, 2]
@@ -43,7 +42,7 @@ def batches(numbers, rng, size):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=75)
-    parser.add_argument("--shards", type=int, default=24)
+    parser.add_argument("--shards", type=int, default=60)
     args = parser.parse_args()
     SHARDS.mkdir(exist_ok=True)
     numbers = np.arange(args.shards)

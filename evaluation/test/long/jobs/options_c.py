@@ -37,7 +37,7 @@ def make_book(count):
     rng = np.random.default_rng(5)
     book = []
     for number in range(count):
-        days = int(rng.integers(5, 700)) if number != 200 else 0
+        days = int(rng.integers(5, 700)) if number != 160 else 0
         book.append(
             {
                 "id": number,

@@ -17,7 +17,7 @@ def ratings(rng, count):
 
 
 def learning_rate(step, fixed):
-    warm = 0.002 * 1.01**step
+    warm = 0.002 * 1.015**step
     return min(warm, 0.02) if fixed else warm
 
 

@@ -36,38 +36,28 @@ def collect(parts, per_part):
         (RAW / f"part-{part:03}.tsv").write_text("\n".join(lines))
 
 
-def prepare(run, passes):
+def prepare(run):
     READY.mkdir(exist_ok=True)
-    for gram in range(1, passes + 1):
-        vectorizer = HashingVectorizer(n_features=2**18, ngram_range=(1, gram))
-        for number, path in enumerate(sorted(RAW.iterdir())):
-            stars, texts = zip(
-                *(line.split("\t") for line in path.read_text().splitlines()),
-                strict=True,
-            )
-            features = vectorizer.transform(texts)
-            sparse.save_npz(
-                READY / f"{gram}-{path.stem}.npz", features, compressed=False
-            )
-            np.save(READY / f"{gram}-{path.stem}.npy", np.array(stars, dtype=int))
-            run.log(
-                {f"prepare/nonzero_{gram}": features.nnz, "prepare/parts": number + 1}
-            )
+    vectorizer = HashingVectorizer(n_features=2**18, ngram_range=(1, 2))
+    for path in sorted(RAW.iterdir()):
+        rows = [line.split("\t") for line in path.read_text().splitlines()]
+        features = vectorizer.transform([text for _, text in rows])
+        sparse.save_npz(READY / f"{path.stem}.npz", features, compressed=False)
+        np.save(READY / f"{path.stem}.npy", np.array([int(star) for star, _ in rows]))
+        run.log({"prepare/nonzero": features.nnz})
 
 
-def archive(fixed, copies):
-    for copy in range(copies):
-        target = f"raw-{copy}.tar" if fixed else f"raw-{copy}.tar.xz"
-        with tarfile.open(target, "w" if fixed else "w:xz") as tar:
-            tar.add(RAW)
-        Path(f"{target}.sha256").write_text(
-            hashlib.sha256(Path(target).read_bytes()).hexdigest()
-        )
+def archive(fixed):
+    target = Path("raw.tar" if fixed else "raw.tar.xz")
+    with tarfile.open(target, "w" if fixed else "w:xz") as tar:
+        tar.add(RAW)
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    Path(f"{target}.sha256").write_text(digest)
 
 
 def train(run, epochs):
     model = SGDClassifier(loss="log_loss", alpha=1e-6)
-    paths = sorted(READY.glob("2-*.npz"))
+    paths = sorted(READY.glob("*.npz"))
     for epoch in range(epochs):
         for path in paths:
             features, stars = sparse.load_npz(path), np.load(path.with_suffix(".npy"))
@@ -86,16 +76,16 @@ def train(run, epochs):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--parts", type=int, default=24)
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--parts", type=int, default=28)
+    parser.add_argument("--epochs", type=int, default=18)
     parser.add_argument("--fixed", action="store_true")
     args = parser.parse_args()
     collect(args.parts, 1200)
     began = time.monotonic()
     with agent.init("sentiment", project="reviews", stage="prepare") as run:
-        prepare(run, 2)
+        prepare(run)
     prepared = time.monotonic()
-    archive(args.fixed, 1)
+    archive(args.fixed)
     archived = time.monotonic()
     with agent.init("sentiment", project="reviews", stage="train") as run:
         train(run, args.epochs)
