@@ -18,7 +18,7 @@ def test_the_parts_share_no_recording_job_or_script():
     )
     assert not (tune | digests(all_recordings())) & test
 
-    names = Counter(job.name for job in all_jobs())
+    names = Counter((job.part, job.name) for job in all_jobs())
     assert [name for name, count in names.items() if count > 1] == []
     scripts = [d for part in PARTS for d in digests({j.path for j in jobs_of(part)})]
     assert len(scripts) == len(set(scripts))
