@@ -1,4 +1,4 @@
-"""Tag words with a bidirectional GRU: buckets of equal length, accumulated gradients."""
+"""Tag words with a small transformer: buckets of equal length, accumulated gradients."""
 
 import argparse
 import math
@@ -55,23 +55,26 @@ class Buckets:
 
 
 class Tagger(nn.Module):
-    def __init__(self, width=160):
+    def __init__(self, width=128):
         super().__init__()
         self.embed = nn.Embedding(WORDS, width)
-        self.rnn = nn.GRU(width, width, bidirectional=True, batch_first=True)
-        self.head = nn.Linear(2 * width, TAGS)
+        self.place = nn.Embedding(80, width)
+        layer = nn.TransformerEncoderLayer(width, 4, 4 * width, 0.1, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(width, TAGS)
 
     def forward(self, words):
-        return self.head(self.rnn(self.embed(words))[0])
+        x = self.embed(words) + self.place(torch.arange(words.shape[1]))
+        return self.head(self.encoder(x))
 
 
 def train(seconds, accumulate):
     random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads(2)
-    batches = Buckets(make(6000), tokens=4000)
+    batches = Buckets(make(6000), tokens=2500)
     model = Tagger()
-    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda u: min((u + 1) / 20, math.sqrt(20 / (u + 1)))
     )
