@@ -28,7 +28,7 @@ while time.monotonic() - start < args.seconds:
         "min_samples_leaf": int(rng.integers(1, 12)),
     }
     forest = RandomForestClassifier(
-        50, oob_score=True, n_jobs=args.jobs, random_state=0, **settings
+        25, oob_score=True, n_jobs=args.jobs, random_state=0, **settings
     )
     forest.fit(x, y)
     score = log_loss(y, np.nan_to_num(forest.oob_decision_function_, nan=0.5))

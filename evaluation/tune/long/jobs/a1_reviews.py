@@ -16,8 +16,8 @@ from torch.utils.data import DataLoader, Dataset
 
 import agent
 
+BUCKETS = 4096
 TOKEN = re.compile(r"[a-z]+|\d+|[^\sa-z\d]")
-SUFFIXES = ("ingly", "edly", "ing", "ed", "ly", "es", "s")
 SYLLABLES = [
     "ba",
     "cor",
@@ -53,35 +53,64 @@ def make_reviews(count, seed=2):
     return reviews
 
 
-def stem(word):
-    for suffix in SUFFIXES:
-        if word.endswith(suffix) and len(word) > len(suffix) + 2:
-            return word[: -len(suffix)]
-    return word
+def learn_merges(words, count=200):
+    """Return the rank of each pair of symbols (byte-pair encoding)."""
+    splits = {tuple(word): n for word, n in Counter(words).most_common(400)}
+    ranks = {}
+    for rank in range(count):
+        pairs = Counter()
+        for symbols, n in splits.items():
+            for pair in pairwise(symbols):
+                pairs[pair] += n
+        if not pairs:
+            break
+        best = pairs.most_common(1)[0][0]
+        ranks[best] = rank
+        splits = {tuple(merge(list(symbols), best)): n for symbols, n in splits.items()}
+    return ranks
 
 
-def tokenize(text):
+def merge(symbols, pair):
+    i = 0
+    while i < len(symbols) - 1:
+        if (symbols[i], symbols[i + 1]) == pair:
+            symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+        i += 1
+    return symbols
+
+
+def words_of(text):
     text = html.unescape(text.replace("<br />", " "))
     text = unicodedata.normalize("NFKD", text)
     text = "".join(c for c in text if not unicodedata.combining(c)).lower()
-    return [stem(word) for word in TOKEN.findall(text)]
+    return TOKEN.findall(text)
+
+
+def encode(word, ranks):
+    symbols = list(word)
+    while len(symbols) > 1:
+        pair = min(pairwise(symbols), key=lambda p: ranks.get(p, len(ranks)))
+        if pair not in ranks:
+            break
+        symbols = merge(symbols, pair)
+    return symbols
 
 
 class Reviews(Dataset):
-    def __init__(self, reviews, vocabulary):
+    def __init__(self, reviews, ranks):
         self.reviews = reviews
-        self.vocabulary = vocabulary
+        self.ranks = ranks
 
     def __len__(self):
         return len(self.reviews)
 
     def __getitem__(self, index):
         text, label = self.reviews[index]
-        tokens = tokenize(text)
-        pairs = [f"{a}_{b}" for a, b in pairwise(tokens)]
-        ids = [self.vocabulary.get(t, 0) for t in tokens]
-        ids += [zlib.crc32(pair.encode()) % 4096 + 8192 for pair in pairs]
-        ids = ids[:400] + [0] * (400 - len(ids))
+        tokens = [
+            symbol for word in words_of(text) for symbol in encode(word, self.ranks)
+        ]
+        ids = [zlib.crc32(token.encode()) % (BUCKETS - 1) + 1 for token in tokens[:400]]
+        ids += [0] * (400 - len(ids))
         return torch.tensor(ids), label
 
 
@@ -99,7 +128,7 @@ class Stored(Dataset):
 class Classifier(nn.Module):
     def __init__(self):
         super().__init__()
-        self.embed = nn.Embedding(8192 + 4096, 48)
+        self.embed = nn.Embedding(BUCKETS, 48)
         self.conv = nn.Conv1d(48, 64, 5, padding=2)
         self.head = nn.Linear(64, 2)
 
@@ -113,15 +142,12 @@ def train(args):
     torch.set_num_threads(1)
     run = agent.init("reviews", project="sentiment", stage="train")
     reviews = make_reviews(args.reviews)
-    counts = Counter()
-    for text, _ in reviews[:500]:
-        counts.update(tokenize(text))
-    vocabulary = {word: i + 1 for i, (word, _) in enumerate(counts.most_common(8000))}
-    dataset = Reviews(reviews, vocabulary)
+    ranks = learn_merges(word for text, _ in reviews[:200] for word in words_of(text))
+    dataset = Reviews(reviews, ranks)
     if args.fixed:
         dataset = Stored(dataset)
     loader = DataLoader(
-        dataset, 32, shuffle=True, num_workers=1, persistent_workers=True
+        dataset, 32, shuffle=True, num_workers=2, persistent_workers=True
     )
     model = Classifier()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -154,6 +180,6 @@ def train(args):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=75)
-    parser.add_argument("--reviews", type=int, default=1600)
+    parser.add_argument("--reviews", type=int, default=1200)
     parser.add_argument("--fixed", action="store_true")
     train(parser.parse_args())

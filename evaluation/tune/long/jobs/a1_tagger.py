@@ -72,7 +72,7 @@ def train(seconds, accumulate):
     random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads(2)
-    batches = Buckets(make(6000), tokens=2500)
+    batches = Buckets(make(6000), tokens=1500)
     model = Tagger()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     schedule = torch.optim.lr_scheduler.LambdaLR(
