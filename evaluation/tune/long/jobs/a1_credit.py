@@ -15,7 +15,7 @@ parser.add_argument("--seconds", type=float, default=70)
 parser.add_argument("--jobs", type=int, default=2)
 args = parser.parse_args()
 
-x, y = make_classification(12_000, 30, n_informative=14, flip_y=0.04, random_state=3)
+x, y = make_classification(6_000, 30, n_informative=14, flip_y=0.04, random_state=3)
 rng = np.random.default_rng(0)
 run = agent.init("credit-forest", project="credit", stage="search")
 best = np.inf
@@ -28,7 +28,7 @@ while time.monotonic() - start < args.seconds:
         "min_samples_leaf": int(rng.integers(1, 12)),
     }
     forest = RandomForestClassifier(
-        25, oob_score=True, n_jobs=args.jobs, random_state=0, **settings
+        50, oob_score=True, n_jobs=args.jobs, random_state=0, **settings
     )
     forest.fit(x, y)
     score = log_loss(y, np.nan_to_num(forest.oob_decision_function_, nan=0.5))
