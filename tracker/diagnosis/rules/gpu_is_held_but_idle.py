@@ -58,6 +58,8 @@ class Limits:
     held_share: float = 0.05
     idle_share: float = 0.80
     idle_release_share: float = 0.70
+    # From here on a case is clear: a stage that also worked is never idle all the time.
+    clear_share: float = 0.90
     fewest_seconds: float = 600.0
     critical_seconds: float = 4 * 3600.0
     fewest_readings: int = 10
@@ -221,7 +223,7 @@ def _finding(held: _Held, limits: Limits) -> Finding:
         ),
         lost_share=min(1.0, idle_seconds / held.stage_seconds),
         quality=SAMPLED if held.is_own else limits.of_unknown_process * SAMPLED,
-        margin=margin_towards(held.idle, limits.idle_share, 1.0),
+        margin=margin_towards(held.idle, limits.idle_share, limits.clear_share),
         corroboration=AGREEING if held.is_own else ALONE,
     )
 

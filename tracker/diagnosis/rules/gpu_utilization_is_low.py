@@ -1,8 +1,8 @@
 """GPU utilization is low.
 
 ## Detection
-A GPU that works, but whose utilization is below 70 % in 95 of 100 samples, or repeatedly
-falls below 10 % between samples of 70 % and more.
+A GPU that works, but whose utilization is below 70 % in 95 of 100 samples, below 50 % on
+average, or repeatedly falls below 10 % between samples of 70 % and more.
 
 ## Why it matters
 This is a symptom: something else keeps the GPU from working. If another rule found the
@@ -11,7 +11,7 @@ cause, that finding is shown first and this one below it.
 ## Limitations
 Utilization is the share of time in which any kernel ran, not the share of the GPU in use.
 Samples more than 5 seconds apart cannot show short pauses; they are judged by their level
-only. A GPU that hardly ever works is not part of the stage and belongs to the rules about
+and average only. A GPU that hardly ever works is not part of the stage and belongs to the rules about
 idle GPUs.
 
 Catalogue: C1, low or fluctuating GPU utilization.
@@ -35,7 +35,8 @@ from tracker.diagnosis.engine.finding import (
     Side,
 )
 from tracker.diagnosis.engine.frameworks import phase_line
-from tracker.diagnosis.hardware.gpu_work import takes_part
+from tracker.diagnosis.engine.wording import percent
+from tracker.diagnosis.hardware.gpu_work import share_below, takes_part
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import LOADER
 
@@ -47,6 +48,9 @@ class Limits:
     idle_percent: float = 30.0
     low_percent: float = 70.0
     low_release_percent: float = 75.0
+    # Long pauses: bursts reach the limit above, but the average stays low.
+    low_mean_percent: float = 50.0
+    low_mean_release_percent: float = 55.0
     # Intermittent load: 5 of 100 samples are below this limit, and others are high.
     off_percent: float = 10.0
     off_release_percent: float = 15.0
@@ -62,6 +66,7 @@ class _Use:
     low: float  # 5th percentile
     mean: float
     high: float  # 95th percentile
+    off_share: float  # share of samples in which it is off
     is_dense: bool
 
 
@@ -82,6 +87,9 @@ def check(
     use = _measure(readings, limits)
     low = limits.low_release_percent if already_open else limits.low_percent
     off = limits.off_release_percent if already_open else limits.off_percent
+    low_mean = (
+        limits.low_mean_release_percent if already_open else limits.low_mean_percent
+    )
     if use.high < low:
         title = "GPU utilization is low"
         how = f"the 95th percentile of its samples is {use.high:.0f} %"
@@ -90,6 +98,10 @@ def check(
         title = "GPU utilization is uneven"
         how = f"it swings between {use.low:.0f} % and {use.high:.0f} %"
         margin = margin_below(use.low, limits.off_percent)
+    elif use.mean < low_mean:
+        title = "GPU utilization is low"
+        how = f"{percent(use.off_share)} of its samples are below {limits.off_percent:.0f} %"
+        margin = margin_below(use.mean, limits.low_mean_percent)
     else:
         return None
 
@@ -118,7 +130,15 @@ def check(
                 Side.BELOW,
                 release=limits.off_release_percent,
             ),
-            Evidence("gpu_utilization_percent", "GPU utilization, mean", use.mean, "%"),
+            Evidence(
+                "gpu_utilization_percent",
+                "GPU utilization, mean",
+                use.mean,
+                "%",
+                limits.low_mean_percent,
+                Side.BELOW,
+                release=limits.low_mean_release_percent,
+            ),
         ),
         recommendations=_what_to_log(data_wait_seconds, phase_seconds),
         disproof=(
@@ -136,6 +156,7 @@ def _measure(readings: Samples, limits: Limits) -> _Use:
         low=percentile(readings, 5),
         mean=average(readings.values),
         high=percentile(readings, 95),
+        off_share=share_below(readings, limits.off_percent),
         is_dense=apart <= limits.longest_interval_seconds,
     )
 

@@ -40,6 +40,12 @@ def test_judges_near_each_limit(idle, held, is_found):
     assert (ask(idle, held=held) is not None) == is_found
 
 
+def test_a_stage_that_worked_at_first_is_a_clear_case():
+    # Idle all the time is not needed for the full confidence.
+    assert ask(0.91).margin == 1.0
+    assert 0.5 < ask(0.82).margin < 1.0
+
+
 def test_ten_minutes_are_the_least():
     assert ask(seconds=500) == Abstention(("at least 10 samples over 10 min",))
 

@@ -44,6 +44,20 @@ def test_readings_far_apart_cannot_tell_on_from_off():
     assert ask(np.full(30, 40.0), every=10 * SECOND) is not None
 
 
+def test_long_pauses_between_bursts_are_found_by_the_average():
+    bursts = np.tile([98.0] * 4 + [0.0] * 8, 5)
+
+    finding = ask(bursts, every=15 * SECOND)
+
+    assert isinstance(finding, Finding)
+    assert finding.title == "GPU utilization is low"
+    assert finding.summary == (
+        "Mean GPU utilization is 33 %: 67 % of its samples are below 10 %."
+    )
+    # Half of the time at work may be short pauses that such samples hit by chance.
+    assert ask(np.tile([98.0] * 7 + [0.0] * 5, 5), every=15 * SECOND) is None
+
+
 def test_a_few_readings_are_not_judged():
     assert ask([40.0, 40.0]) == Abstention(("at least 10 samples",))
 
