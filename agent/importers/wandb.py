@@ -50,7 +50,10 @@ class Machine:
     """Facts about the machine, needed to interpret percentages."""
 
     cores: int | None = None
+    gpu_count: int | None = None
     gpu_bytes: dict[int, float] = field(default_factory=dict)
+    # GPUs that other jobs use.
+    other_gpus: set[int] = field(default_factory=set)
     # The start of `_runtime`, for rows without `_timestamp`.
     start: int | None = None  # microseconds since 1970
 
@@ -84,7 +87,6 @@ def read_events(
     rates = _Rates()
     lines = iter(lines)
     first = list(islice(lines, _LOOKED_AT))
-    left_out: set[int] = set()
     own_gpus = {gpu for line in first for gpu in _process_gpus(_keys(line))}
     for number, row, moment in _rows(chain(first, lines), problems, machine):
         own_gpus |= _process_gpus(row)
@@ -97,8 +99,8 @@ def read_events(
                 continue
             gpu = _gpu_number(name)
             if own_gpus and gpu is not None and gpu not in own_gpus:
-                if gpu not in left_out:
-                    left_out.add(gpu)
+                if gpu not in machine.other_gpus:
+                    machine.other_gpus.add(gpu)
                     problems.add(
                         f"GPU {gpu} is skipped: this run does not use it", number
                     )
@@ -201,6 +203,7 @@ def machine_of(found: Row, file_facts: FileFacts) -> Machine:
         file_facts.add("physical_cores", physical)
     count = found.get("gpu_count")
     if _is_count(count):
+        machine.gpu_count = count
         file_facts.add("gpu_count", count)
     devices = found.get("gpu_nvidia")
     if not isinstance(devices, list):
@@ -211,6 +214,17 @@ def machine_of(found: Row, file_facts: FileFacts) -> Machine:
         if isinstance(device, dict) and number < _MAX_PATHS:
             _state_gpu(number, device, machine, file_facts)
     return machine
+
+
+def drop_other_gpus(machine: Machine, file_facts: FileFacts) -> None:
+    """Remove the facts of GPUs that other jobs use, after the events were read."""
+    facts, others = file_facts.facts, machine.other_gpus
+    if others and machine.gpu_count is not None:
+        # Not the count in the facts: the files of a run may be read one by one.
+        facts["gpu_count"] = machine.gpu_count - len(others)
+    for path in [path for path in facts if path.startswith("gpu/")]:
+        if int(path.split("/")[1]) in others:
+            del facts[path]
 
 
 def _state_gpu(

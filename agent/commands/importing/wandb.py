@@ -32,6 +32,7 @@ from seamark.importers.text import lines_of, open_log
 from seamark.importers.wandb import (
     Machine,
     are_events,
+    drop_other_gpus,
     machine_of,
     read_events,
     read_history,
@@ -142,6 +143,7 @@ def _import(
             lines = lines_of(file, problems, _LONGEST_LINE)
             readings = _readings(path, lines, problems, machine)
             yield from (with_media(each, path.parent, problems) for each in readings)
+        drop_other_gpus(machine, file_facts)
 
     importer.log_files(marks, read, file_facts)
     # Reversed: the values of the first of several folders take precedence.
@@ -209,6 +211,7 @@ def _run_file_readings(
     machine = machine_of(found, file_facts) if found else _machine(metadata, file_facts)
     with path.open("rb") as file:
         yield from read_events(read_stats(file, problems), problems, machine)
+    drop_other_gpus(machine, file_facts)
     with path.open("rb") as file:
         yield from read_history(read_rows(file, Problems()), problems, machine)
 

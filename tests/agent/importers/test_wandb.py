@@ -12,6 +12,7 @@ from seamark.importers.reading import FileFacts
 from seamark.importers.wandb import (
     Machine,
     are_events,
+    drop_other_gpus,
     read_events,
     read_history,
     read_metadata,
@@ -65,6 +66,21 @@ def test_gpus_of_other_jobs_are_left_out():
     assert problems.sentences() == [
         "line 1: GPU 3 is skipped: this run does not use it"
     ]
+
+
+def test_gpus_of_other_jobs_are_not_counted():
+    facts = FileFacts()
+    devices = [{"name": "A6000"}, {"name": "A6000"}]
+    found = json.dumps({"gpu_count": 2, "gpu_nvidia": devices})
+    machine = read_metadata(found, facts)
+    row = {"gpu.0.gpu": 0, "gpu.1.gpu": 99, "gpu.process.1.gpu": 99, "_timestamp": 1}
+
+    events(row, row, machine=machine)
+    drop_other_gpus(machine, facts)
+    # A second file of the run.
+    drop_other_gpus(machine, facts)
+
+    assert facts.facts == {"gpu_count": 1, "gpu/1/name": "A6000"}
 
 
 def test_shares_become_amounts_where_the_whole_is_known():
