@@ -7,6 +7,7 @@ decoder within the loading of a batch.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -92,9 +93,10 @@ _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """A share of the samples after the second logged step, and where most of it is."""
+    """A share of the samples after the second logged step, and the line with most of it."""
 
     share: float
+    least: float  # the share without its sampling error
     place: str
 
     @property
@@ -122,7 +124,9 @@ def find_activity(
     share = sum(tree.nodes[position].samples for position in found) / tree.samples
     if busiest_gpu_percent is not None:
         share = min(share, 1.0 - average(busiest_gpu_percent.values) / 100)
-    return Activity(share, place_of(tree, found)[0] or "libraries")
+    error = 2.0 * math.sqrt(share * (1.0 - share) / tree.samples)
+    place, _ = place_of(tree, found)
+    return Activity(share, share - error, place or "libraries")
 
 
 def kind_of_stack(tree: CallTree, position: int) -> PhaseKind | None:

@@ -4,8 +4,8 @@
 Phases named `checkpoint`, `save` or similar, between or within steps, that take at least
 3 % of the stage. Without such phases, two patterns are taken for checkpoints: steps that
 take much longer than others and contain most of the job's writes, and seconds in which
-the job writes more than 50 MB while no GPU works. Otherwise, at least 8 % of the samples of
-the code profile in functions that save, by their names.
+the job writes more than 50 MB while no GPU works. Otherwise, functions that save, by their
+names, with this share of the samples of the code profile.
 
 ## Why it matters
 All GPUs of the job are idle until the last byte is written, each time.
@@ -61,9 +61,6 @@ class Limits:
     notable_share: float = 0.03
     release_share: float = 0.02
     large_share: float = 0.10
-
-    # For the profile of the code, whose samples are rarer than steps.
-    profile_share: float = 0.08
 
     burst_bytes_per_second: float = 50e6
     idle_gpu_percent: float = 10.0
@@ -125,7 +122,7 @@ def check_profile(
     saving = find_activity(code_profile, busiest_gpu_percent, PhaseKind.CHECKPOINT)
     if saving is None:
         return Abstention(("code_profile",))
-    if saving.share < limits.profile_share:
+    if saving.least < limits.notable_share:
         return None
     said = f"The training thread spends {saving.words} probably saving."
     return _finding(

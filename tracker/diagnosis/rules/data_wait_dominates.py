@@ -6,8 +6,8 @@ Waiting counts only while no GPU works, because queued GPU work continues meanwh
 The longest 2 % of the waits alone do not raise a finding; they are the first batches of epochs.
 Without step times: a GPU whose load alternates and that is often idle, while the cores of the
 job are busy, the CPU quota throttles it, or tasks wait for storage.
-Otherwise, if there are worker processes: at least 15 % of the samples of the code profile in
-functions that load batches, by their names, or in packages for loading data.
+Otherwise, if there are worker processes: functions that load batches, by their
+names, or packages for loading data, with this share of the samples of the code profile.
 
 ## Why it matters
 While a step waits for its batch, the reserved GPUs are idle.
@@ -84,8 +84,6 @@ class Limits:
     release_share: float = RELEASE_SHARE
 
     critical_share: float = 0.20
-    # For the profile of the code, whose samples are rarer than steps.
-    profile_share: float = 0.15
 
     # Without step times: the load of a GPU that receives data too slowly.
     max_gpu_percent: float = 70.0
@@ -190,7 +188,7 @@ def check_profile(
     waiting = find_activity(code_profile, busiest_gpu_percent, *DATA)
     if waiting is None:
         return Abstention(("code_profile",))
-    if waiting.share < limits.profile_share:
+    if waiting.least < limits.notable_share:
         return None
     return Finding(
         severity=(
@@ -207,7 +205,7 @@ def check_profile(
                 "samples in the loading of batches, share",
                 waiting.share,
                 "share",
-                limits.profile_share,
+                limits.notable_share,
                 Side.ABOVE,
             ),
         ),
@@ -222,7 +220,7 @@ def check_profile(
         gain=gain_of_share(waiting.share, "Waiting for batches"),
         explains=("host-memory-is-unused", "gpu-utilization-is-low"),
         quality=SAMPLED,
-        margin=margin_above(waiting.share, limits.profile_share),
+        margin=margin_above(waiting.share, limits.notable_share),
         corroboration=ALONE,
     )
 

@@ -160,7 +160,7 @@ def check_profile(
     found = find_activity(code_profile, busiest_gpu_percent, PhaseKind.EVALUATE)
     if found is None:
         return Abstention(("code_profile",))
-    if found.share < limits.long_share:
+    if found.least < limits.long_share:
         return None
     return Finding(
         severity=(

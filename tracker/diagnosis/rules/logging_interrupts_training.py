@@ -3,8 +3,8 @@
 ## Detection
 Phases of a step named `log`, `metrics`, `print` or similar that take at least 3 % of the time.
 Logging counts only while no GPU works, because queued GPU work continues meanwhile.
-Without such phases, at least 8 % of the samples of the code profile in functions that log, by
-their names, or in packages for logging and plotting.
+Without such phases, functions that log, by their names, or packages for logging and plotting,
+with this share of the samples of the code profile.
 
 ## Why it matters
 A value can be printed only after the GPU has computed it. The program stops until then, and
@@ -54,8 +54,6 @@ class Limits:
     notable_share: float = 0.03
     release_share: float = 0.02
     large_share: float = 0.10
-    # For the profile of the code, whose samples are rarer than steps.
-    profile_share: float = 0.08
 
     # At this share of steps with logging, each step counts as logging.
     often_share: float = 0.50
@@ -124,7 +122,7 @@ def check_profile(
     logging = find_activity(code_profile, busiest_gpu_percent, PhaseKind.LOG)
     if logging is None:
         return Abstention(("code_profile",))
-    if logging.share < limits.profile_share:
+    if logging.least < limits.notable_share:
         return None
     return Finding(
         severity=(
@@ -137,7 +135,7 @@ def check_profile(
                 "samples in logging, share",
                 logging.share,
                 "share",
-                limits.profile_share,
+                limits.notable_share,
                 Side.ABOVE,
             ),
         ),
@@ -146,7 +144,7 @@ def check_profile(
         gain=gain_of_share(logging.share, "Logging"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         quality=SAMPLED,
-        margin=margin_above(logging.share, limits.profile_share),
+        margin=margin_above(logging.share, limits.notable_share),
         corroboration=ALONE,
     )
 

@@ -3,8 +3,8 @@
 ## Detection
 Steps that wait for data while the job has idle cores, and either the training process
 loads the data itself or every loader worker is busy.
-Without step times and without worker processes: at least 15 % of the samples of the code
-profile in functions that load batches, by their names, or in packages for loading data.
+Without step times and without worker processes: functions that load batches, by their
+names, or packages for loading data, with this share of the samples of the code profile.
 
 ## Why it matters
 More processes load more batches in parallel. The fix is one argument.
@@ -91,8 +91,6 @@ class Limits:
 
     smallest_bound: float = 1.05
     critical_share: float = 0.20
-    # For the profile of the code, whose samples are rarer than steps.
-    profile_share: float = 0.15
     # With one core, a worker would only take turns with training.
     fewest_cores: float = 2.0
 
@@ -220,7 +218,7 @@ def check_profile(
     loading = find_activity(code_profile, busiest_gpu_percent, *DATA)
     if loading is None:
         return Abstention(("code_profile",))
-    if loading.share < limits.profile_share:
+    if loading.least < limits.notable_share:
         return None
     workers = int(
         min(effective_cores, 1 + loading.share / max(1e-9, 1.0 - loading.share))
@@ -241,7 +239,7 @@ def check_profile(
                 "samples in the preparation of batches, share",
                 loading.share,
                 "share",
-                limits.profile_share,
+                limits.notable_share,
                 Side.ABOVE,
             ),
             Evidence("job_workers", "child processes", 0.0, "processes"),
@@ -264,7 +262,7 @@ def check_profile(
         gain=gain_of_share(loading.share, "Preparing batches"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         quality=SAMPLED,
-        margin=margin_above(loading.share, limits.profile_share),
+        margin=margin_above(loading.share, limits.notable_share),
         corroboration=ALONE,
     )
 

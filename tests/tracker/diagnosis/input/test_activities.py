@@ -153,7 +153,7 @@ def test_an_evaluation_is_one_only_with_metrics_of_it():
 
 
 def test_training_is_no_fault():
-    text = profile((50, MAIN, SAVE), (50, MAIN, LOG), (900, MAIN, STEP))
+    text = profile((20, MAIN, SAVE), (20, MAIN, LOG), (960, MAIN, STEP))
     assert diagnosed(text).findings == ()
 
 
