@@ -77,8 +77,8 @@ def parse_profile(text: str) -> dict[str, CallTree]:
     for name in (START, STEPS):
         values = written.trees.get(name, [])
         nodes = _nodes(values, written.names)
-        if nodes:
-            counted = sum(node.samples for node in nodes)
+        counted = sum(node.samples for node in nodes)
+        if counted:
             trees[name] = CallTree(nodes, max(counted, written.samples.get(name, 0)))
     return trees
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.run.attributes import AttributeRow, Seen, attribute_values
-from tracker.queries.run.namespaces import MONITORING, namespace
+from tracker.queries.run.namespaces import MONITORING, PROFILE, namespace
 from tracker.queries.runs.columns import holds
 from tracker.queries.runs.filter.filters import Found, RunFilter
 
@@ -22,6 +22,8 @@ RUNS_AT_MOST = 100
 CHUNK = 250
 # Maximum number of words in a search of other projects.
 MAX_WORDS = 8
+# A profile always differs, and has a page of its own.
+SHOWN = ~Q(path__endswith=PROFILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +131,13 @@ def _as_number(row: AttributeRow) -> float | None:
 
 
 def _paths(run_ids: Sequence[UUID]) -> list[str]:
-    attributes = Attribute.objects.filter(run__in=run_ids).order_by()
+    attributes = Attribute.objects.filter(SHOWN, run__in=run_ids).order_by()
     return in_order(attributes.values_list("path", flat=True).distinct())
 
 
 def _seen_paths(run_ids: Sequence[UUID], seen: Seen) -> list[str]:
     """Return the paths whose kind is visible in every run that has them."""
-    attributes = Attribute.objects.filter(run__in=run_ids).order_by()
+    attributes = Attribute.objects.filter(SHOWN, run__in=run_ids).order_by()
     found = set(attributes.values_list("path", "kind", "is_parameter").distinct())
     hidden = {path for path, kind, is_set in found if not seen(kind, path, is_set)}
     return in_order({path for path, *_ in found} - hidden)

@@ -17,7 +17,7 @@ from django.db.models.functions import Cast, Coalesce, Length
 
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
-from tracker.queries.run.namespaces import MONITORING
+from tracker.queries.run.namespaces import MONITORING, PROFILE
 from tracker.queries.runs.columns import each_of
 from tracker.queries.series.metrics import is_identifier
 from tracker.series.writers import Writer
@@ -186,9 +186,10 @@ def series_count(run: Run) -> int:
 
 
 def paths_of_texts(run: Run, part: str, prefix: str = "") -> list[str]:
-    """Return the paths of texts that contain `part`, ignoring case."""
+    """Return the paths of texts that contain `part`, ignoring case, except profiles."""
     needle = part.casefold()
     texts = _beginning_with(run, prefix).filter(kind=Kind.STRING)
+    texts = texts.exclude(path__endswith=PROFILE)
     found = texts.values_list("path", "text").iterator(TEXTS_AT_ONCE)
     return [path for path, text in found if text and needle in text.casefold()]
 

@@ -8,6 +8,8 @@ PARAMS = "params/"
 TAGS_PATH = "tags"
 # Relative to a stage: the time of each step of its loop.
 STEP_SECONDS = "step/seconds"
+# End of the path of a profile: JSON, long, and different in every run.
+PROFILE = "/facts/code_profile"
 # Namespaces, at any depth, whose single values are parameters.
 PARAMETER_NAMESPACES = frozenset(
     {

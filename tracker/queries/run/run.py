@@ -25,7 +25,7 @@ from tracker.queries.run.attributes import (
     beginning_with,
     list_attributes,
 )
-from tracker.queries.run.namespaces import MONITORING, TAGS_PATH
+from tracker.queries.run.namespaces import MONITORING, PROFILE, TAGS_PATH
 from tracker.queries.runs.columns import run_seconds, run_wall_seconds
 
 # The description of a run, set by its scripts or on its page.
@@ -41,7 +41,7 @@ REQUEUED_WITHIN = timedelta(days=1)
 UNSHOWN = (
     Q(path__endswith="/facts/readings")
     | Q(path__endswith="/facts/readings_of_process")
-    | Q(path__endswith="/facts/code_profile")
+    | Q(path__endswith=PROFILE)
     | (Q(path__contains="/facts/gpu/") & ~Q(path__contains="/facts/gpu/0/"))
 )
 # Report of `seamark watch` about the end of a program.

@@ -6,9 +6,11 @@ newest runs, because a project can have millions of paths.
 
 from __future__ import annotations
 
+from django.db.models import Q
+
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.run.attributes import storable
-from tracker.queries.run.namespaces import MONITORING
+from tracker.queries.run.namespaces import MONITORING, PROFILE
 from tracker.queries.run.paths import PathRow, paths_beginning
 from tracker.queries.runs.columns import each_of, holds
 from tracker.queries.series.metrics import importance
@@ -34,13 +36,17 @@ def search_columns(project_id: int, text: str) -> list[PathRow]:
     ids = newest.order_by("-created_at").values_list("id", flat=True)
     rows = Attribute.objects.filter(
         holds("path", text), run_id__in=each_of(list(ids[:RUNS_LOOKED_AT]))
-    ).exclude(kind__in=LEFT_OUT)
+    ).exclude(Q(kind__in=LEFT_OUT) | Q(path__endswith=PROFILE))
     holding = rows.order_by("path").values_list("path", "kind")[:ROWS_LOOKED_AT]
-    found = {row.path: row.kind for row in beginning if row.kind not in LEFT_OUT}
+    found = {row.path: row.kind for row in beginning if _is_shown(row)}
     for path, kind in holding:
         found.setdefault(path, kind)
     best = sorted(found, key=lambda path: _place(path, text))
     return [PathRow(path, found[path]) for path in best[:SHOWN]]
+
+
+def _is_shown(row: PathRow) -> bool:
+    return row.kind not in LEFT_OUT and not row.path.endswith(PROFILE)
 
 
 def _place(path: str, text: str) -> tuple[bool, bool, tuple[object, ...]]:

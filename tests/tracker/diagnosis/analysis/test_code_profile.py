@@ -41,6 +41,7 @@ def test_totals_include_the_calls():
         text(trees={"steps": [0, 0, 1]}),
         text(trees={"steps": [-1, 9, 1]}),
         text(trees={"steps": [-1, 0, -1]}),
+        text(trees={"steps": [-1, 0, 0]}),
         text(names=[[1, 2, 3]]),
         text(trees={"steps": [-1, 0, 1] * 2_000}),
     ],

@@ -98,6 +98,14 @@ def test_measurements_of_the_agent_come_last(runs):
 
 
 @database
+def test_profiles_are_not_compared(runs):
+    write_values(runs[0], {"monitoring/train/facts/code_profile": "{}"})
+
+    assert compared(runs).path_count == 0
+    assert compared(runs, seen=lambda *_: True).path_count == 0
+
+
+@database
 def test_pages_cover_every_path_once(runs):
     write_values(runs[0], {f"params/{number:03}": number for number in range(25)})
 
