@@ -19,6 +19,7 @@ from web.pages.projects import urls as projects
 from web.pages.reports import urls as reports
 from web.pages.run import urls as run
 from web.pages.run_files import urls as run_files
+from web.pages.run_profile import urls as run_profile
 from web.pages.runs import urls as runs
 from web.pages.sdk import urls as sdk
 from web.pages.sharing import urls as sharing
@@ -33,6 +34,7 @@ urlpatterns: list[URLPattern] = [
     *runs.urlpatterns,
     *run.urlpatterns,
     *run_files.urlpatterns,
+    *run_profile.urlpatterns,
     *charts.urlpatterns,
     *compare.urlpatterns,
     *ladders.urlpatterns,

@@ -27,6 +27,7 @@ from tests.builders import (
 )
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.tracker.api.v1.test_files import file_message
+from tests.tracker.queries.run.test_code_profile import profile, write_profile
 from tests.web.pages.run_files.test_source import write_captured
 from tests.web.sample_run import make_sample_run
 from tracker.actions.access import make_sign_in_link, make_token
@@ -109,7 +110,8 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "rule-settings": (f"?open={RULE}",),
     "shared-page": (
         "",
-        *("charts", "media", "logs", "hardware", "attributes", "source", "files"),
+        *("charts", "media", "logs", "hardware", "profile", "attributes", "source"),
+        "files",
     ),
 }
 # Path or query suffixes of share links that have all parts, by kind, except links to
@@ -397,6 +399,11 @@ def make_full(member: Member) -> Things:
         make_deleted(project, member, name)
     write_tags(run, "a tag", "t" * 100)
     write_captured(run)
+    write_profile(run)
+    long = [["f" * 120, "package." * 15, line] for line in (0, 7)]
+    write_profile(
+        run, profile(names=long, trees={"steps": [-1, 1, 5, 0, 0, 60]}), rank=8
+    )
     for name in ("a/b/c/loss", "p" * 300):
         write_series(run, name, [3.0, float("nan"), 1.0])
     write(

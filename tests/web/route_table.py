@@ -76,7 +76,7 @@ PAGES = {
         GET:runs-csv GET:runs-charts charts-arrangement view-keep
         GET:panel-form panel-form GET:panel-body GET:panel-figure
         GET:run-address GET:run GET:run-header GET:run-charts
-        GET:run-charts-search GET:run-logs GET:run-hardware GET:run-attributes
+        GET:run-charts-search GET:run-logs GET:run-hardware GET:run-profile GET:run-attributes
         GET:run-attributes-csv GET:run-source GET:run-media GET:run-media-panel
         GET:run-media-file GET:run-media-html GET:run-media-table GET:run-media-table-csv
         GET:run-media-points

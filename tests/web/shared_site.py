@@ -27,6 +27,7 @@ from tests.builders import (
     write_values,
 )
 from tests.tracker.api.v1.test_files import add
+from tests.tracker.queries.run.test_code_profile import profile, write_profile
 from tests.web.every_page import POINTS
 from tests.web.pages.run_files.test_source import write_captured
 from tests.web.sample_run import make_sample_run
@@ -68,6 +69,7 @@ MARKS = {
         "git.example",
         "their-variable",
         "source-of-theirs",
+        "function-of-theirs",
     ],
     Part.LOGS: ["printed-line", "text-of-failure"],
     Part.FILES: ["checkpoint-of-theirs", "name-of-picture"],
@@ -191,6 +193,8 @@ def _told(run: Run) -> Run:
             "environment/OMP_NUM_THREADS": "their-variable",
         },
     )
+    names = [["function-of-theirs", "train.py", 1]]
+    write_profile(run, profile(names=names, trees={"steps": [-1, 0, 9]}))
     lines = [f"printed-line {number}" for number in range(60)]
     write(run, [records_message("monitoring/train/stdout", lines)])
     write(run, [records_message("samples", ["printed-line"])])

@@ -8,6 +8,7 @@ from typing import Any
 from django import template
 
 from tracker.queries.run.attributes import Value, plain_value
+from tracker.queries.run.namespaces import PROFILE
 from web.figures import writers as words
 from web.templatetags.format import UNKNOWN
 
@@ -21,6 +22,12 @@ LONGEST_COPIED = 2_000
 def kind_words(kind: str) -> str:
     """Show a kind in words: float series."""
     return kind.replace("_", " ")
+
+
+@register.filter
+def is_profile(path: str) -> bool:
+    """Return whether a path is that of a profile, which has a page."""
+    return path.endswith(PROFILE)
 
 
 @register.filter

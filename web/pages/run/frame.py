@@ -14,6 +14,7 @@ from django.utils.functional import SimpleLazyObject
 from tracker.access.projects import may_edit
 from tracker.disclosure import seen_neighbors, seen_overview
 from tracker.queries.people.follows import follows_run
+from tracker.queries.run.code_profile import profile_places
 from tracker.queries.run.comments import comment_count
 from tracker.queries.run.family import fork_point_of, parent_of
 from tracker.queries.run.neighbors import neighbors_of
@@ -42,6 +43,7 @@ TABS = {
     "charts": "run-charts",
     "media": "run-media",
     "hardware": "run-hardware",
+    "profile": "run-profile",
     "attributes": "run-attributes",
     "logs": "run-logs",
     "files": "run-files",
@@ -98,6 +100,8 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
         "parent": parent_of(run, request.actor),
         "fork_point": fork_point_of(run, request.actor),
         "run_tab": tab,
+        # Pages with the tabs read it, polls of a tab's content do not.
+        "profile_places": SimpleLazyObject(lambda: profile_places(run)),
         "comment_count": SimpleLazyObject(lambda: comment_count(run.id)),
         "neighbors": seen_neighbors(request.actor, neighbors_of(run)),
         "tab_view": TABS.get(tab, "run"),

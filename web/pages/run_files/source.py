@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +29,8 @@ from web.pages.run_files.source_cards import (
 from web.pages.run_files.source_changes import source_changes
 from web.session import PageRequest, signed_in
 
+LINE = re.compile("[0-9]{1,7}")
+
 
 @require_safe
 @signed_in
@@ -45,7 +48,7 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
             "is_captured": any(
                 found.part(part) for part in ("source", "git", "packages")
             ),
-            "script": script_card(found.part("source")),
+            "script": script_card(found.part("source"), _line(request)),
             "arguments": arguments_of(found.text("source", "arguments")),
             **_against(request, frame, found, stages[0].name),
             "git": git_card(found.part("git")),
@@ -57,6 +60,12 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
             "signals": sorted(found.part("signals").items()),
         }
     return render(request, "run/source.html", context)
+
+
+def _line(request: PageRequest) -> int:
+    """Return the line to show; 0 if none is chosen."""
+    text = request.GET.get("line", "")
+    return int(text) if LINE.fullmatch(text) else 0
 
 
 # Any: a template's context.

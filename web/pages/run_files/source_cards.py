@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from web.pages.run_files.diff import DiffFile, diff_files
@@ -77,6 +77,10 @@ class ScriptCard:
     module: str
     notebook: str
     absent: str
+    # The line to show, and the text around it; "" if none was chosen.
+    before: str = ""
+    line: str = ""
+    after: str = ""
 
 
 def git_card(values: Values) -> GitCard:
@@ -104,8 +108,18 @@ def git_card(values: Values) -> GitCard:
     )
 
 
-def script_card(values: Values) -> ScriptCard:
-    """Return the known facts about the script."""
+def script_card(values: Values, line: int = 0) -> ScriptCard:
+    """Return the known facts about the script; `line` is the one to show."""
+    card = _script_card(values)
+    # Not splitlines(), for which a form feed begins a line.
+    lines = [f"{text}\n" for text in card.text.split("\n")]
+    if not 0 < line <= len(lines):
+        return card
+    before, after = "".join(lines[: line - 1]), "".join(lines[line:])
+    return replace(card, before=before, line=lines[line - 1], after=after)
+
+
+def _script_card(values: Values) -> ScriptCard:
     return ScriptCard(
         script=_text(values, "script"),
         text=_text(values, "text"),

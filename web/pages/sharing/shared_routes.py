@@ -22,6 +22,8 @@ OPEN: dict[str, Part | None] = {
     "run-hardware-figure": None,
     "run-evidence": None,
     "run-source": Part.ENVIRONMENT,
+    # Names of files and functions, and lines of the script.
+    "run-profile": Part.ENVIRONMENT,
     "run-logs": Part.LOGS,
     "api-v1:read_records": Part.LOGS,
     "api-v1:find_records": Part.LOGS,

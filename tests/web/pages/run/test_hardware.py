@@ -119,5 +119,5 @@ def test_fifty_stages_cost_no_more_than_three(
     for number in range(50):
         run = make_run(project, state="finished", stage=f"stage-{number}")
 
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         assert page(run).status_code == 200

@@ -33,7 +33,14 @@ from tracker.queries.run.key_values import MAX_METRICS, MAX_PARAMS
 pytestmark = pytest.mark.django_db
 
 # Maximum number of queries per tab.
-STATEMENTS = {"": 27, "charts": 18, "hardware": 16, "attributes": 16, "logs": 15}
+STATEMENTS = {
+    "": 28,
+    "charts": 19,
+    "hardware": 17,
+    "profile": 19,
+    "attributes": 17,
+    "logs": 16,
+}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
 

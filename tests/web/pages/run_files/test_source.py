@@ -224,3 +224,14 @@ def test_the_command_line_is_a_table_of_arguments_too(run, page):
 
     assert ">--lr</th>" in table
     assert ">0.1</td>" in table
+
+
+def test_a_line_of_the_script_can_be_linked(run, page):
+    write_captured(run, {**CAPTURED, "source/text": "one\n<two>\nthree\n"})
+
+    assert (
+        'one\n<mark class="source__line" id="line">&lt;two&gt;\n</mark>three'
+        in page("?line=2")
+    )
+    for unknown in ("99", "0", "-1", "x"):
+        assert "<mark" not in page(f"?line={unknown}")

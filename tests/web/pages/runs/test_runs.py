@@ -503,7 +503,15 @@ def test_a_mistake_in_the_query_is_no_error_of_groups(signed_in, address, projec
 
 
 def test_columns_are_found_by_any_part_of_their_path(signed_in, address, project):
-    write_values(make_run(project), {"train/loss": 1.0, "params/lr": 2, "x": "y"})
+    write_values(
+        make_run(project),
+        {
+            "train/loss": 1.0,
+            "params/lr": 2,
+            "x": "y",
+            "monitoring/train/facts/code_profile": "a long text",
+        },
+    )
 
     def found(text) -> list[str]:
         answer = signed_in.get(f"{address}columns.json", {"search": text})
@@ -514,6 +522,7 @@ def test_columns_are_found_by_any_part_of_their_path(signed_in, address, project
     assert set(found("")) >= {"train/loss", "params/lr", "x"}
     assert found("\0") == []
     assert found("%") == []
+    assert found("profile") == found("monitoring/train/facts/c") == []
 
 
 @pytest.fixture

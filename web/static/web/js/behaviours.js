@@ -17,6 +17,7 @@ export const BEHAVIOURS = {
   "filled-dialog": () => import("./components/filled_dialog.js"),
   "filter-rows": () => import("./components/filter_rows.js"),
   "open-finding": () => import("./run/open_finding.js"),
+  "flame-graph": () => import("./run/flame_graph.js"),
   "fold-all": () => import("./components/fold_all.js"),
   "elapsed-time": () => import("./components/elapsed_time.js"),
   "image-steps": () => import("./run/image_steps.js"),

@@ -3,7 +3,7 @@
 import { areSingleKeysOn } from "../core/single_keys.js"
 import { gettext } from "../core/texts.js"
 
-const MAX_KEYS = 9
+const MAX_KEYS = 10
 // Tabs within a page take the keys over from the page's tabs.
 const INNER = ".tabs--inner[data-behaviour~=tabs]"
 
