@@ -34,6 +34,7 @@ AGENT_NAMES = {
         "MONITOR",
         "MONITORED",
         "MODE",
+        "PROFILE",
         "PROJECT",
         "QUIET",
         "RUN",
