@@ -24,7 +24,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.analysis.statistics import average, margin_below, percentile
+from tracker.diagnosis.analysis.statistics import (
+    average,
+    margin_below,
+    margin_towards,
+    percentile,
+)
 from tracker.diagnosis.engine.finding import (
     Abstention,
     Answer,
@@ -51,6 +56,9 @@ class Limits:
     # Long pauses: bursts reach the limit above, but the average stays low.
     low_mean_percent: float = 50.0
     low_mean_release_percent: float = 55.0
+    # From here on a case is clear; a GPU that takes part never reaches 0 %.
+    clear_percent: float = 35.0
+    clear_mean_percent: float = 25.0
     # Intermittent load: 5 of 100 samples are below this limit, and others are high.
     off_percent: float = 10.0
     off_release_percent: float = 15.0
@@ -90,10 +98,13 @@ def check(
     low_mean = (
         limits.low_mean_release_percent if already_open else limits.low_mean_percent
     )
+    of_mean = margin_towards(
+        use.mean, limits.low_mean_percent, limits.clear_mean_percent
+    )
     if use.high < low:
         title = "GPU utilization is low"
         how = f"the 95th percentile of its samples is {use.high:.0f} %"
-        margin = margin_below(use.high, limits.low_percent)
+        margin = margin_towards(use.high, limits.low_percent, limits.clear_percent)
     elif use.is_dense and use.low < off and use.mean < limits.full_mean_percent:
         title = "GPU utilization is uneven"
         how = f"it swings between {use.low:.0f} % and {use.high:.0f} %"
@@ -101,7 +112,7 @@ def check(
     elif use.mean < low_mean:
         title = "GPU utilization is low"
         how = f"{percent(use.off_share)} of its samples are below {limits.off_percent:.0f} %"
-        margin = margin_below(use.mean, limits.low_mean_percent)
+        margin = of_mean
     else:
         return None
 
@@ -146,7 +157,7 @@ def check(
             " were always busy, the driver's value is wrong."
         ),
         quality=readings.quality,
-        margin=margin,
+        margin=max(margin, of_mean),
     )
 
 

@@ -58,6 +58,18 @@ def test_long_pauses_between_bursts_are_found_by_the_average():
     assert ask(np.tile([98.0] * 7 + [0.0] * 5, 5), every=15 * SECOND) is None
 
 
+@pytest.mark.parametrize(
+    ("values", "margin"),
+    [
+        pytest.param(np.full(30, 69.0), pytest.approx(0.5, abs=0.02), id="just low"),
+        pytest.param(np.full(30, 30.0), 1.0, id="always low"),
+        pytest.param(np.tile([80.0] + [2.0] * 9, 5), 1.0, id="low on average"),
+    ],
+)
+def test_half_of_a_limit_is_a_clear_case(values, margin):
+    assert ask(values, every=15 * SECOND).margin == margin
+
+
 def test_a_few_readings_are_not_judged():
     assert ask([40.0, 40.0]) == Abstention(("at least 10 samples",))
 
