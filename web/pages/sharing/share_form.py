@@ -30,7 +30,9 @@ PARTS = {
     ),
     Part.ENVIRONMENT: (
         gettext_lazy("Environment and source"),
-        gettext_lazy("code, profile, commit, packages, environment variables, machine names"),
+        gettext_lazy(
+            "code, profile, commit, packages, environment variables, machine names"
+        ),
     ),
     Part.LOGS: (
         gettext_lazy("Logs"),

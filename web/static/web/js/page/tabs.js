@@ -3,13 +3,14 @@
 import { areSingleKeysOn } from "../core/single_keys.js"
 import { gettext } from "../core/texts.js"
 
-const MAX_KEYS = 10
+const MAX_KEYS = 9
 // Tabs within a page take the keys over from the page's tabs.
 const INNER = ".tabs--inner[data-behaviour~=tabs]"
 
 export default function openTabs(tabs) {
   const hasKeys = tabs.matches(INNER) || !document.querySelector(INNER)
-  const links = hasKeys ? [...tabs.querySelectorAll("a")].slice(0, MAX_KEYS) : []
+  const hasKey = (link, place) => hasKeys && (place < MAX_KEYS || link.hasAttribute("aria-keyshortcuts"))
+  const links = [...tabs.querySelectorAll("a")].filter(hasKey)
   for (const [place, link] of links.entries()) {
     link.dataset.key = link.getAttribute("aria-keyshortcuts") ?? String(place + 1)
   }

@@ -37,7 +37,6 @@ export default function flameGraph(section) {
       if (!frame.isVisible) continue
       depth = Math.max(depth, frame.depth)
       place(frame, isAround ? { before: 0, share: 1 } : relative(frame, zoomed), graph.clientWidth)
-      frame.element.classList.toggle("flame__frame--caller", isAround)
     }
     graph.style.height = `${(depth + 1) * ROW}px`
     drawTrail(zoomed, callers)
