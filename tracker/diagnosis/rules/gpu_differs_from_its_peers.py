@@ -10,7 +10,7 @@ power supply or a defect, and in synchronous training all ranks wait for it.
 
 ## Limitations
 Ranks with different work load their cards differently: only cards with similar utilization
-are compared.
+and memory use are compared.
 The position in the case explains some degrees.
 A difference of a few percent in power between two cards is normal.
 
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.analysis.statistics import margin_above, typical
+from tracker.diagnosis.analysis.statistics import margin_above, typical, typical_or_none
 from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
@@ -60,6 +60,8 @@ class Limits:
 
     fewest_peers: int = 3
     same_load_percent: float = 15.0
+    # A card with much more or less memory in use runs another program.
+    same_memory_share: float = 0.50
 
     warmer_celsius: float = 15.0
     warmer_release_celsius: float = 12.0
@@ -74,6 +76,7 @@ class _Card:
     gpu: int
     busy_percent: float
     medians: Mapping[str, float]  # while busy
+    memory_bytes: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +137,30 @@ def _groups(gpus: Mapping[int, Signals], limits: Limits) -> list[list[_Card]]:
                 while_busy(power, busy, limits.busy_gpu_percent)
             )
         known = {name: value for name, value in medians.items() if value > 0}
-        by_name.setdefault(name, []).append(_Card(gpu, typical(busy), known))
+        memory = typical_or_none(_samples(signals, "gpu_memory_used_bytes"))
+        by_name.setdefault(name, []).append(_Card(gpu, typical(busy), known, memory))
     return [_same_load(cards, limits) for cards in by_name.values()]
 
 
 def _same_load(cards: list[_Card], limits: Limits) -> list[_Card]:
     usual = float(np.median([card.busy_percent for card in cards]))
-    return [c for c in cards if abs(c.busy_percent - usual) <= limits.same_load_percent]
+    cards = [
+        c for c in cards if abs(c.busy_percent - usual) <= limits.same_load_percent
+    ]
+    used = [card.memory_bytes for card in cards if card.memory_bytes]
+    if not used:
+        return cards
+    most = limits.same_memory_share * (middle := float(np.median(used)))
+    return [
+        card
+        for card in cards
+        if not card.memory_bytes or abs(card.memory_bytes - middle) <= most
+    ]
+
+
+def _samples(signals: Signals, name: str) -> Samples | None:
+    found = signals.get(name)
+    return found if isinstance(found, Samples) else None
 
 
 def _differences(

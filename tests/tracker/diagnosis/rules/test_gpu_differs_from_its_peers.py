@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tracker.diagnosis.stages import readings
+from tests.tracker.diagnosis.stages import GIB, readings
 from tracker.diagnosis.engine.finding import Abstention, Finding
 from tracker.diagnosis.engine.measurements import Measurements
 from tracker.diagnosis.rules.gpu_differs_from_its_peers import check
@@ -48,6 +48,17 @@ SILENCES = [
 )
 def test_judges_near_each_limit(last, is_found):
     assert (check(cards(**last)) is not None) == is_found
+
+
+def test_a_card_of_another_program_is_no_peer():
+    def with_memory(one, gib):
+        return {**one, "gpu_memory_used_bytes": readings(gib * GIB, seconds=90)}
+
+    peers = {gpu: with_memory(card(), 52.0) for gpu in range(3)}
+    busier = card(watts=740.0)
+
+    assert check({**peers, 3: with_memory(busier, 13.0)}) is None
+    assert check({**peers, 3: with_memory(busier, 60.0)}) is not None
 
 
 def test_names_the_card_and_the_difference():
