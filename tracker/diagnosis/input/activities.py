@@ -71,6 +71,9 @@ FUNCTIONS = {
     ("safetensors.torch", "save_file"): PhaseKind.CHECKPOINT,
     ("safetensors.torch", "load_file"): PhaseKind.LOAD_MODEL,
 }
+# Functions of the standard library in which a thread waits for others.
+THREADING = frozenset({"threading", "queue", "concurrent.futures._base"})
+WAITING_FUNCTIONS = frozenset(("wait", "get", "put", "join", "result", "acquire"))
 # Words of users' functions that prepare a batch, besides those of phases.
 DATA_WORDS = frozenset(
     (
@@ -127,6 +130,21 @@ def find_activity(
     error = 2.0 * math.sqrt(share * (1.0 - share) / tree.samples)
     place, _ = place_of(tree, found)
     return Activity(share, share - error, place or "libraries")
+
+
+def share_of_waits_for_threads(code_profile: str) -> float | None:
+    """Return the share of training in waits for other threads; None if it is unknown."""
+    tree = parse_profile(code_profile).get(STEPS)
+    if tree is None or tree.samples < FEWEST_SAMPLES:
+        return None
+    waits = sum(
+        node.samples
+        for node in tree.nodes
+        if node.is_library
+        and node.where in THREADING
+        and node.function.rpartition(".")[2] in WAITING_FUNCTIONS
+    )
+    return waits / tree.samples
 
 
 def kind_of_stack(tree: CallTree, position: int) -> PhaseKind | None:

@@ -63,13 +63,25 @@ def find_threads(
         step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
     )
     used, by_main = typical(job_main_cpu_cores), typical(job_main_thread_cpu_cores)
+    if waiting is None or not share_one_core(
+        used, by_main, core_wait_share, already_open=already_open
+    ):
+        return None
+    return _finding(waiting, used, by_main, effective_cores, framework)
+
+
+def share_one_core(
+    used: float,
+    by_main: float,
+    core_wait_share: Samples | None,
+    *,
+    already_open: bool = False,
+) -> bool:
+    """Return whether the threads of a process, except its main one, use about one core."""
     is_crowded = (average_or_none(core_wait_share) or 0.0) >= CORE_WAIT_SHARE
     least = SHARED_RELEASE_CORES if already_open else SHARED_CORES
     least = CROWDED_CORES if is_crowded else least
-    is_one_core = least <= used <= MAX_CORES
-    if waiting is None or not is_one_core or by_main > MAIN_THREAD_SHARE * used:
-        return None
-    return _finding(waiting, used, by_main, effective_cores, framework)
+    return least <= used <= MAX_CORES and by_main <= MAIN_THREAD_SHARE * used
 
 
 def _finding(

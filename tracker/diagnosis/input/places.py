@@ -75,7 +75,8 @@ def with_place(rule: str, finding: Finding, code_profile: object) -> Finding:
     ]
     place, samples = place_of(tree, found)
     share = samples / tree.samples
-    if share < NOTABLE_SHARE or place in finding.summary:
+    is_of_profile = any(cited.signal == "code_profile" for cited in finding.evidence)
+    if share < NOTABLE_SHARE or is_of_profile:
         return finding
     during = "training" if period == STEPS else "the start"
     return replace(

@@ -5,7 +5,8 @@ A training process that uses about one core, while the job's other cores and the
 idle, and time is lost outside of the model: in waits for batches of the workers, or in steps
 between the computing phases.
 With or without a GPU: steps that wait for data while threads of the training process other
-than its main thread use about one core together.
+than its main thread use about one core together. Without step times: at least half of the samples of
+the code profile in waits for other threads that use about one core.
 
 ## Why it matters
 Python runs one thread at a time. Collating, metrics and logging in the main thread, or loading
@@ -27,7 +28,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tracker.diagnosis.analysis.statistics import margin_towards, typical
+from tracker.diagnosis.analysis.statistics import (
+    average,
+    margin_above,
+    margin_towards,
+    typical,
+)
 from tracker.diagnosis.breakdown.outside import outside_seconds
 from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase, seconds_of_kind
 from tracker.diagnosis.engine.finding import (
@@ -42,9 +48,10 @@ from tracker.diagnosis.engine.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.speedup import Floor, expected_gain, gain_of_share
 from tracker.diagnosis.engine.wording import cores, duration, percent
-from tracker.diagnosis.input.loader_threads import find_threads
+from tracker.diagnosis.input.activities import share_of_waits_for_threads
+from tracker.diagnosis.input.loader_threads import find_threads, share_one_core
 from tracker.diagnosis.input.waiting import Waiting, measure_waiting
 from tracker.diagnosis.signals import Array, Fact, Samples
 
@@ -68,6 +75,8 @@ class Limits:
     critical_share: float = 0.20
 
     fewest_cores: float = 2.0
+    # Share of the time of the training thread, from its profile.
+    waits_for_threads: float = 0.50
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +163,86 @@ def check(
         )
         return None if is_known else Abstention(("phase_seconds",))
     return _finding(host, limits)
+
+
+def check_profile(
+    code_profile: str,
+    job_cpu_cores: Samples,
+    job_main_cpu_cores: Samples,
+    job_main_thread_cpu_cores: Samples,
+    effective_cores: float,
+    *,
+    job_main_thread_core_wait_share: Samples | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    limits: Limits = Limits(),
+) -> Answer:
+    waits = share_of_waits_for_threads(code_profile)
+    if waits is None:
+        return Abstention(("code_profile",))
+    # Threads beside a busy GPU may prepare its next work in time.
+    if busiest_gpu_percent is not None:
+        waits = min(waits, 1.0 - average(busiest_gpu_percent.values) / 100)
+    main = typical(job_main_cpu_cores)
+    others = typical(job_cpu_cores) - main
+    if (
+        waits < limits.waits_for_threads
+        or others >= limits.max_of_other_cores
+        or not effective_cores >= limits.fewest_cores
+        or not share_one_core(
+            main,
+            typical(job_main_thread_cpu_cores),
+            job_main_thread_core_wait_share,
+        )
+    ):
+        return None
+    return Finding(
+        title="Threads share one core",
+        severity=Severity.CRITICAL,
+        summary=(
+            f"The training thread waits {percent(waits)} of its time for other threads,"
+            f" which use {cores(main)} of {effective_cores:g} together: Python runs one of"
+            " them at a time."
+        ),
+        evidence=(
+            Evidence(
+                "code_profile",
+                "samples in waits for other threads, share",
+                waits,
+                "share",
+                limits.waits_for_threads,
+                Side.ABOVE,
+            ),
+            Evidence(
+                "job_main_cpu_cores",
+                "CPU cores in use by the main process, median",
+                main,
+                "cores",
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Use processes instead of threads for Python code that computes.",
+                current="threads",
+                suggested=f"{int(effective_cores)} processes",
+                code="concurrent.futures.ProcessPoolExecutor()",
+            ),
+            Recommendation(
+                "Or do the work of the threads in code that releases the global interpreter"
+                " lock (GIL), such as operations on whole arrays."
+            ),
+        ),
+        disproof=(
+            "Use a single thread: if the work takes as long as now, the threads ran one"
+            " after the other."
+        ),
+        gain=gain_of_share(
+            waits * (1.0 - 1.0 / effective_cores), "Waiting for threads that take turns"
+        ),
+        explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
+        quality=SAMPLED,
+        margin=margin_above(waits, limits.waits_for_threads),
+        corroboration=AGREEING,
+    )
 
 
 def _outside(

@@ -104,14 +104,15 @@ def test_a_function_tells_its_purpose(name, kind):
     assert kind_of_function(name) is kind
 
 
-def diagnosed(text, *, workers=0.0, **more):
+def diagnosed(text, *, workers=0.0, sampled=None, **more):
     facts = {
         "code_profile": text,
         "stage_seconds": 100.0,
         "effective_cores": 4.0,
         "framework": "pytorch",
     }
-    sampled = {"job_workers": [workers] * 100, "job_cpu_cores": [1.0] * 100}
+    sampled = {"job_cpu_cores": [1.0] * 100, **(sampled or {})}
+    sampled = {"job_workers": [workers] * 100, **sampled}
     return diagnose(stage(facts=facts, sampled=sampled, **more))
 
 
@@ -170,3 +171,26 @@ def test_a_finding_from_timers_names_the_line_that_takes_the_time():
         "The training thread is in decode (data.py:42) for 30 % of training."
     )
     assert waits.evidence[-1].value == pytest.approx(0.3)
+
+
+POOL = ("Condition.wait", "threading", 0)
+
+
+def test_threads_that_share_one_core():
+    waits = profile((900, MAIN, POOL), (100, MAIN, STEP))
+    sampled = {
+        "job_cpu_cores": [0.95] * 100,
+        "job_main_cpu_cores": [0.95] * 100,
+        "job_main_thread_cpu_cores": [0.02] * 100,
+    }
+
+    found = diagnosed(waits, sampled=sampled).findings
+    assert [judgement.rule for judgement in found] == ["one-core-does-the-work"]
+
+    # Processes that compute, and threads that use several cores.
+    processes = {**sampled, "job_cpu_cores": [3.0] * 100}
+    assert diagnosed(waits, sampled=processes).findings == ()
+    native = {name: [3.0] * 100 for name in sampled} | {
+        "job_main_thread_cpu_cores": [0.02] * 100
+    }
+    assert diagnosed(waits, sampled=native).findings == ()
