@@ -20,7 +20,7 @@ from web.pages.runs.fields import LABELS, field_of, field_text, path_of
 from web.run_names import RunNames
 from web.templatetags.format import duration, exact_moment, number
 from web.texts import gettext_lazy
-from web.widgets.value import SERIES, summary_value
+from web.widgets.run_numbers import SERIES, summary_value
 
 MAX_COLUMNS = 12
 OF_SERIES = re.compile(r"^(last|min|max|mean)\((.+)\)$", re.DOTALL)

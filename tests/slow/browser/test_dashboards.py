@@ -11,7 +11,7 @@ from tests.builders import make_project, make_run, write_series, write_values
 from tests.slow.browser.accessibility import violations
 from tests.slow.browser.conftest import PHONE
 from tracker.actions.dashboards import create_dashboard, remove_widget
-from tracker.boards.board import Board, Place, Widget, board_from
+from tracker.boards.board import Board, Place, RunSet, Widget, board_from
 from tracker.models import Dashboard, SavedView
 from tracker.series.compaction import compact_run
 
@@ -69,6 +69,20 @@ def test_from_nothing_to_charts_of_what_is_logged_most(visit, ada, project):
     expect(drawn.first).to_be_visible(timeout=SLOW_MS)
     expect(region(page, "train/loss").first).to_be_visible()
     assert violations(page) == []
+
+
+def test_a_value_leads_to_the_best_of_all_runs(visit, ada, project):
+    best = widget(VALUE, "value", Place(), metric="train/loss", over="lowest")
+    board = Board(widgets=(best,), run_set=RunSet(first=1, order="name"))
+    made = create_dashboard(project, "best", board, user_id=ada.user_id)
+    page = visit(f"/dashboards/{made.id}/", ada)
+
+    expect(page.locator(".widget-value")).to_contain_text("lowest of 2 runs:")
+    expect(page.locator(".widget-value__number")).to_have_text("0.25")
+    assert violations(page) == []
+    page.get_by_role("link", name="decoded").click()
+
+    expect(page.get_by_role("heading", name="decoded")).to_be_visible()
 
 
 def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):

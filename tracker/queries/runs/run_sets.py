@@ -70,6 +70,23 @@ def runs_in(project: Project, run_set: RunSet, reach: QuerySet[Project]) -> Show
     )
 
 
+def every_match(
+    project: Project, run_set: RunSet, reach: QuerySet[Project]
+) -> list[Found]:
+    """Return all runs that match a query or a view, by project, without a limit."""
+    view = None if run_set.view is None else shared_view(project, run_set.view)
+    if run_set.view is not None and view is None:
+        return []
+    wanted, _ = _asked(run_set, view)
+    projects = [project]
+    if run_set.projects and view is None:
+        projects, _ = _projects(reach, run_set.projects)
+    reached = reach.filter(id__in=[each.id for each in projects])
+    return [
+        Found(project_id, wanted) for project_id in reached.values_list("id", flat=True)
+    ]
+
+
 def check_run_set(run_set: RunSet) -> None:
     """Raise InvalidInput if the query or the order is invalid."""
     read_query(run_set.query)

@@ -10,11 +10,14 @@ from msgspec.structs import replace
 
 from tracker.access.projects import projects_in_reach
 from tracker.actor import Actor
-from tracker.boards.board import RunSet, Widget, board_from
+from tracker.boards.board import MAX_RUNS, RunSet, Widget, board_from, checked
 from tracker.boards.frozen import Frozen
+from tracker.errors import InvalidInput
 from tracker.queries.ladders.ladders import ladder_of_project, ladder_rungs
-from tracker.queries.runs.run_sets import runs_in
+from tracker.queries.runs.over_runs import number_over_runs
+from tracker.queries.runs.run_sets import every_match, runs_in
 from web.pages.compare.state import as_id
+from web.pages.dashboards.widget_kind import BestOf, Kind, settings_of
 from web.pages.reports.text import readable_blocks
 from web.widgets import KINDS
 
@@ -63,7 +66,29 @@ def _runs_shown(
                 run.id for run in runs_in(project, run_set, reach).runs
             )
         shown[widget.id] = found[run_set]
+        best = _best(project, run_set, reach, _best_of(kind, widget))
+        if best is not None and found[run_set] and best not in found[run_set]:
+            shown[widget.id] = (*found[run_set][: MAX_RUNS - 1], best)
     return shown
+
+
+def _best_of(kind: Kind, widget: Widget) -> BestOf | None:
+    try:
+        settings = checked(settings_of(kind, dict(widget.settings)), kind.settings)
+    except InvalidInput:
+        return None
+    return kind.best_of(settings)
+
+
+def _best(
+    project: Any, run_set: RunSet, reach: Any, best_of: BestOf | None
+) -> UUID | None:
+    """Return the run that the widget names, which need not be among the first."""
+    if best_of is None or run_set.runs is not None:
+        return None
+    sets = every_match(project, run_set, reach)
+    best = number_over_runs(sets, best_of.key, best_of.over).run
+    return None if best is None else best.id
 
 
 def _rungs(project: Any, widget: Widget) -> tuple[UUID, ...]:

@@ -203,6 +203,7 @@ def scene_of(widget: Widget, run_set: RunSet, audience: Audience) -> Scene:
         medium_url=audience.medium and partial(audience.medium, widget.id),
         actor=audience.actor,
         slots=audience.slots,
+        reach=reach,
         only=None if frozen is None else frozenset(run_set.runs or ()),
     )
 

@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, checked
-from tracker.disclosure import seen_attributes, sees_field
+from tracker.disclosure import seen_attributes, seen_by, sees_field
 from tracker.errors import InvalidInput
 from tracker.queries.run.attributes import AttributeRow, attribute_values
 from tracker.queries.runs.filter.fields import FieldValue, field_values
-from tracker.queries.runs.run_sets import ShownRuns
+from tracker.queries.runs.over_runs import OverRuns, number_over_runs
+from tracker.queries.runs.run_sets import ShownRuns, every_match
 from web.figures.traces import Figure
 from web.pages.charts.chart_options import ChartOptions
 from web.texts import gettext_lazy
@@ -80,6 +81,8 @@ class Scene:
     slots: Mapping[UUID, int] = field(default_factory=dict)
     # The requested step of media; None: the last.
     at: float | None = None
+    # The projects whose runs may be shown: a query of the projects table.
+    reach: Any = None
 
     @property
     def runs(self) -> tuple[Any, ...]:
@@ -88,9 +91,13 @@ class Scene:
     @property
     def names(self) -> dict[UUID, str]:
         """Return the names of the runs, with the project's name for runs of others."""
-        if all(run.project_id == self.project.id for run in self.runs):
-            return {run.id: run.name for run in self.runs}
-        return {run.id: f"{_short(run.project.name)} / {run.name}" for run in self.runs}
+        return self.names_of(self.runs)
+
+    def names_of(self, runs: Sequence[Any]) -> dict[UUID, str]:
+        """Return the names of these runs, next to those of the widget."""
+        if all(run.project_id == self.project.id for run in (*self.runs, *runs)):
+            return {run.id: run.name for run in runs}
+        return {run.id: f"{_short(run.project.name)} / {run.name}" for run in runs}
 
     def slot(self, place: int) -> int:
         """Return the color of the run at this place."""
@@ -108,6 +115,17 @@ class Scene:
         present = {path for rows in found.values() for path in rows}
         shown = {path for rows in seen.values() for path in rows}
         return SeenValues(seen, frozenset(present - shown))
+
+    @property
+    def has_every_match(self) -> bool:
+        """Return whether the runs are the first that match, and not a list of runs."""
+        return self.only is None and self.run_set.runs is None
+
+    def over_runs(self, key: str, over: str, reference: UUID | None) -> OverRuns:
+        """Return a number over all runs that match, as far as the actor may see it."""
+        sets = every_match(self.project, self.run_set, self.reach)
+        seen = seen_by(self.actor)
+        return number_over_runs(sets, key, over, seen=seen, reference=reference)
 
     def fields(
         self, runs: Sequence[Any], names: Collection[str]
@@ -151,6 +169,14 @@ class FigureView:
 
 
 @dataclass(frozen=True, slots=True)
+class BestOf:
+    """A column of the runs table, and whether its highest or its lowest number counts."""
+
+    key: str
+    over: str
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     name: str
     label: str
@@ -167,6 +193,8 @@ class Kind:
     # A title for widgets that were given none, and the paths of attributes it names.
     title: Callable[[Any], str] = lambda _: ""
     paths: Callable[[Any], Sequence[str]] = lambda _: ()
+    # Whether the content names the best of all matching runs, which need not be shown.
+    best_of: Callable[[Any], BestOf | None] = lambda _: None
 
 
 def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:

@@ -306,13 +306,49 @@ def test_a_value_names_the_best_run(visitor, dashboard):
     )
 
 
-def test_a_value_reports_of_which_runs_it_is(visitor, project, runs, dashboard, member):
-    value = widget(VALUE, "value", Place(0, 0, 3, 2), metric="train/loss")
-    newest = Board(widgets=(value,), run_set=RunSet(first=len(runs)))
-    limited = create_dashboard(project, "newest", newest, user_id=member.user_id)
+@pytest.fixture
+def tile(project, runs, member, visitor):
+    """Return a function that shows a value, by default next to "fast" alone."""
+    only_fast = RunSet(first=1, order="name")
 
-    assert "lowest of 2 runs:" in body(visitor, dashboard, VALUE)
-    assert "highest of the 2 newest runs:" in body(visitor, limited, VALUE)
+    def tile(run_set=only_fast, **settings):
+        value = widget(VALUE, "value", Place(), metric="train/loss", **settings)
+        board = Board(widgets=(value,), run_set=run_set)
+        name = f"tile {Dashboard.objects.count()}"
+        made = create_dashboard(project, name, board, user_id=member.user_id)
+        return body(visitor, made, VALUE)
+
+    return tile
+
+
+def test_a_value_is_of_all_matching_runs_and_links_its_run(tile, runs):
+    slow, fast = runs
+
+    shown = tile()
+    assert "highest of 2 runs:" in shown
+    assert f'href="/runs/{slow.id}/"' in shown
+    assert ">0.5<" in shown
+    assert f'href="/runs/{fast.id}/"' in tile(over="lowest")
+    assert ">0.375<" in tile(over="mean")
+    assert ">0.3<" not in tile(RunSet(query="params/lr < 0.15"), over="lowest")
+
+
+def test_a_value_of_the_shown_runs_says_so(tile, runs):
+    shown = tile(RunSet(first=2), runs="shown")
+
+    assert "highest of the 2 newest runs:" in shown
+    assert ">0.25<" in tile(runs="shown")
+    assert ">0.25<" in tile(over="first")
+    assert "highest of 2 runs:" in tile(RunSet(runs=tuple(run.id for run in runs)))
+
+
+def test_a_value_is_compared_with_a_run_that_is_not_shown(tile, runs):
+    slow = str(runs[0].id)
+
+    assert "no longer among these runs" in tile(runs="shown", reference=slow)
+    shown = tile(over="lowest", reference=slow)
+    assert "vs. <bdi>slow</bdi>" in shown
+    assert "no longer among these runs" not in shown
 
 
 def test_numeric_columns_have_the_labels_of_the_runs_table(visitor, dashboard):

@@ -344,6 +344,64 @@ def test_a_media_widget_sends_its_files_and_no_others(site, asked):
     assert visitor.get(address).status_code == 404
 
 
+# Values over all runs
+
+
+@pytest.fixture
+def tile(share, project, runs, member):
+    """Return a function that shows a value to a stranger, next to "fast" alone."""
+
+    def tile(metric, *parts, is_frozen=False, then=lambda: None):
+        value = of_kind("value", VALUE, metric=metric)
+        board = Board(
+            run_set=RunSet(query=SHOWN.query, first=1, order="name"), widgets=(value,)
+        )
+        name = f"tile {Dashboard.objects.count()}"
+        made = create_dashboard(project, name, board, user_id=member.user_id)
+        options = {"frozen": as_frozen(made)} if is_frozen else {}
+        base = share("dashboard", made, parts=frozenset(parts), **options)
+        then()
+        return get(base, f"dashboards/{made.id}/widgets/{VALUE}/body")
+
+    return tile
+
+
+def test_a_stranger_sees_a_value_over_all_runs_without_a_link(tile, project):
+    unshown = make_run(project, "unshown", "finished")
+    write_series(unshown, "train/loss", [9.0])
+    compact_run(unshown.id)
+
+    shown = tile("train/loss")
+
+    assert "highest of 2 runs:" in shown
+    assert ">0.5<" in shown
+    assert "slow" in shown
+    assert "<a" not in shown
+
+
+def test_a_value_over_all_runs_withholds_parameters_of_every_run(tile, runs):
+    slow, fast = runs
+    write_values(fast, {"score": 0.5})
+    write_values(slow, {"score": 7})
+
+    assert ">0.5<" in tile("score")
+    assert "slow" not in tile("score")
+    assert ">7<" in tile("score", Part.CONFIG)
+
+
+def test_a_frozen_link_keeps_the_value_over_all_runs(tile, project):
+    def add_better():
+        better = make_run(project, "better", "finished")
+        write_tags(better, "shown")
+        write_series(better, "train/loss", [9.0])
+        compact_run(better.id)
+
+    shown = tile("train/loss", is_frozen=True, then=add_better)
+
+    assert ">0.5<" in shown
+    assert "slow" in shown
+
+
 # Later changes
 
 
