@@ -36,7 +36,7 @@ OVER = (
     ("mean", gettext_lazy("Mean across runs")),
     ("first", gettext_lazy("First run only")),
 )
-RUNS = (
+INCLUDED = (
     ("all", gettext_lazy("All matching runs")),
     ("shown", gettext_lazy("Shown runs only")),
 )
@@ -64,7 +64,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     metric: Annotated[str, Meta(min_length=1, max_length=1_024)]
     summary: Literal["last", "min", "max", "mean"] = "last"
     over: Literal["highest", "lowest", "mean", "first"] = "highest"
-    runs: Literal["all", "shown"] = "all"
+    include: Literal["all", "shown"] = "all"
     # The id of a run.
     reference: Annotated[str, Meta(max_length=36)] = ""
 
@@ -100,7 +100,7 @@ def body(scene: Scene, settings: Settings) -> Body:
 
 
 def _is_over_all(scene: Scene, settings: Settings) -> bool:
-    is_about_all = settings.runs == "all" and settings.over != "first"
+    is_about_all = settings.include == "all" and settings.over != "first"
     return is_about_all and scene.has_every_match
 
 
@@ -160,7 +160,7 @@ def _paths(settings: Settings) -> Sequence[str]:
 
 
 def _best_of(settings: Settings) -> BestOf | None:
-    if settings.runs != "all" or settings.over not in (HIGHEST, LOWEST):
+    if settings.include != "all" or settings.over not in (HIGHEST, LOWEST):
         return None
     return BestOf(column_key(settings.metric, settings.summary), settings.over)
 
@@ -185,7 +185,7 @@ KIND = Kind(
         ),
         Field("summary", gettext_lazy("Per run"), "choice", options=SUMMARIES),
         Field("over", gettext_lazy("Across runs"), "choice", options=OVER),
-        Field("runs", gettext_lazy("Include"), "choice", options=RUNS),
+        Field("include", gettext_lazy("Include"), "choice", options=INCLUDED),
         Field(
             "reference",
             gettext_lazy("Compare with"),

@@ -334,10 +334,10 @@ def test_a_value_is_of_all_matching_runs_and_links_its_run(tile, runs):
 
 
 def test_a_value_of_the_shown_runs_says_so(tile, runs):
-    shown = tile(RunSet(first=2), runs="shown")
+    shown = tile(RunSet(first=2), include="shown")
 
     assert "highest of the 2 newest runs:" in shown
-    assert ">0.25<" in tile(runs="shown")
+    assert ">0.25<" in tile(include="shown")
     assert ">0.25<" in tile(over="first")
     assert "highest of 2 runs:" in tile(RunSet(runs=tuple(run.id for run in runs)))
 
@@ -345,7 +345,7 @@ def test_a_value_of_the_shown_runs_says_so(tile, runs):
 def test_a_value_is_compared_with_a_run_that_is_not_shown(tile, runs):
     slow = str(runs[0].id)
 
-    assert "no longer among these runs" in tile(runs="shown", reference=slow)
+    assert "no longer among these runs" in tile(include="shown", reference=slow)
     shown = tile(over="lowest", reference=slow)
     assert "vs. <bdi>slow</bdi>" in shown
     assert "no longer among these runs" not in shown

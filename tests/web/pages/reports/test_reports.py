@@ -255,7 +255,8 @@ def test_a_dialog_writes_the_lines_of_a_widget(visitor, report):
 
     assert block_from(response) == (
         "",
-        "widget: value\nmetric: train/loss\nsummary: last\nover: lowest\nfirst: 3\n",
+        "widget: value\nmetric: train/loss\nsummary: last\nover: lowest\n"
+        "include: all\nfirst: 3\n",
     )
 
 
