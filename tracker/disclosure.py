@@ -17,7 +17,11 @@ from uuid import UUID
 from tracker.actor import Actor, Part
 from tracker.diagnosis.rules import RULES
 from tracker.models import Kind
-from tracker.queries.diagnoses.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.diagnoses.diagnoses import (
+    PROFILE_SIGNAL,
+    FindingView,
+    StageDiagnosis,
+)
 from tracker.queries.diagnoses.time_breakdowns import LedgerView
 from tracker.queries.ladders.ladders import LadderView
 from tracker.queries.ladders.steps import RungView
@@ -57,6 +61,12 @@ OTHER_RUNS = frozenset(
 COMPARING = frozenset(
     rule.name for rule in RULES if OTHER_RUNS & {*rule.needs, *rule.may_use}
 )
+# Phrases of summaries after which a function or a line of the script is named.
+BEFORE_PLACES = {
+    " The training thread is in ": "",
+    " of its time in ": " of its time in code that is not shared here.",
+}
+CODE_NOT_SHARED = "This finding names code of the run, which is not shared here."
 NOT_SHARED = (
     "This rule compares runs, and the other runs of the project are not shared here."
 )
@@ -206,22 +216,39 @@ def seen_diagnoses(
     return [
         replace(
             diagnosis,
-            findings=_seen_findings(diagnosis.findings),
-            cleared=_seen_findings(diagnosis.cleared),
+            findings=_seen_findings(actor, diagnosis.findings),
+            cleared=_seen_findings(actor, diagnosis.cleared),
         )
         for diagnosis in diagnoses
     ]
 
 
-def _seen_findings(findings: Iterable[FindingView]) -> list[FindingView]:
-    return [
-        replace(
-            _without_other_runs(finding) if finding.rule in COMPARING else finding,
-            symptoms=_seen_findings(finding.symptoms),
-            dismissal=finding.dismissal and replace(finding.dismissal, by=""),
-        )
-        for finding in findings
-    ]
+def _seen_findings(actor: Actor, findings: Iterable[FindingView]) -> list[FindingView]:
+    return [_seen_finding(actor, finding) for finding in findings]
+
+
+def _seen_finding(actor: Actor, finding: FindingView) -> FindingView:
+    if finding.rule in COMPARING:
+        finding = _without_other_runs(finding)
+    elif not actor.sees(Part.ENVIRONMENT):
+        finding = _without_code(finding)
+    return replace(
+        finding,
+        symptoms=_seen_findings(actor, finding.symptoms),
+        dismissal=finding.dismissal and replace(finding.dismissal, by=""),
+    )
+
+
+def _without_code(finding: FindingView) -> FindingView:
+    """Remove functions and lines of the script, which come from the profile."""
+    evidence = tuple(row for row in finding.evidence if row.signal != PROFILE_SIGNAL)
+    if len(evidence) == len(finding.evidence):
+        return finding
+    said = finding.summary
+    # The first, because names of files may contain the others.
+    first = min((p for p in BEFORE_PLACES if p in said), key=said.index, default="")
+    before = said.partition(first)[0] + BEFORE_PLACES[first] if first else ""
+    return replace(finding, summary=before or CODE_NOT_SHARED, evidence=evidence)
 
 
 def _without_other_runs(finding: FindingView) -> FindingView:

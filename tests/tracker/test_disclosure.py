@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from datetime import UTC, datetime
 from uuid import UUID
@@ -12,7 +13,14 @@ from tests.builders import Process, actor_of, make_project, make_run
 from tests.diagnoses import diagnosis, finding
 from tracker import disclosure
 from tracker.actor import Actor, Grant, Part, actor_of_link
-from tracker.diagnosis.engine.finding import Evidence, Recommendation
+from tracker.diagnosis.engine.finding import (
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.input.places import with_place
+from tracker.diagnosis.rules import checkpoints_take_long
 from tracker.diagnosis.signals import SIGNALS
 from tracker.queries.diagnoses.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.diagnoses.time_breakdowns import LedgerPart, LedgerView
@@ -49,6 +57,7 @@ PARTS = {
     ("string", "monitoring/train/source/text"): Part.ENVIRONMENT,
     ("string", "monitoring/train/source/arguments"): Part.CONFIG,
     ("string", "monitoring/train/facts/host"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/facts/code_profile"): Part.ENVIRONMENT,
     ("string", "monitoring/train/facts/platform"): Part.ENVIRONMENT,
     ("string", "monitoring/train/facts/scheduler/name"): Part.ENVIRONMENT,
     ("string", "monitoring/train/facts/gpu/0/uuid"): Part.ENVIRONMENT,
@@ -136,6 +145,70 @@ def test_values_of_rules_about_other_runs_are_hidden(is_symptom):
     assert (found.evidence, found.gain) == ((), None)
     assert found.recommendations == (Recommendation("Keep it."),)
     assert disclosure.seen_diagnoses(Actor(7), [diagnosis(shown)]) == [diagnosis(shown)]
+
+
+PROFILE = json.dumps(
+    {
+        "version": 1,
+        "samples": {"steps": 100},
+        "names": [
+            ["main", "train.py", 9],
+            ["save secret", "a (b) of its time in.py", 4],
+        ],
+        "trees": {"steps": [-1, 0, 20, 0, 1, 80]},
+    }
+)
+
+
+def named_in_passing():
+    evidence = (Evidence("x", "x", 1.0, ""),)
+    judged = Finding("Steps are slow.", Severity.WARNING, evidence, (), "")
+    return with_place("step-time-is-in-no-phase", judged, PROFILE)
+
+
+def named_by_the_profile():
+    found = checkpoints_take_long.check_profile(PROFILE)
+    assert isinstance(found, Finding)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("made", "summary", "signals"),
+    [
+        (named_in_passing, "Steps are slow.", ["x"]),
+        (
+            named_by_the_profile,
+            "The training thread spends 80 % of its time in code that is not shared here.",
+            [],
+        ),
+    ],
+)
+def test_lines_of_the_script_are_part_of_the_source(made, summary, signals):
+    judged = made()
+    assert "save secret" in judged.summary
+    said = finding("x", summary=judged.summary, evidence=judged.evidence)
+
+    def seen(*parts):
+        (found,) = disclosure.seen_diagnoses(stranger(*parts), [diagnosis(said)])
+        return found.findings[0]
+
+    hidden = seen(Part.CONFIG, Part.LOGS, Part.FILES)
+    assert hidden.summary == summary
+    assert [row.signal for row in hidden.evidence] == signals
+    assert seen(Part.ENVIRONMENT) == said
+
+
+def test_an_unknown_sentence_about_the_profile_is_hidden():
+    said = finding(
+        "x",
+        summary="It is slow in secret.py.",
+        evidence=(Evidence("code_profile", "share of secret.py", 0.5, "share"),),
+    )
+
+    (found,) = disclosure.seen_diagnoses(stranger(), [diagnosis(said)])
+
+    assert found.findings[0].summary == disclosure.CODE_NOT_SHARED
+    assert found.findings[0].evidence == ()
 
 
 # Fields that were checked for disclosure: about this run only, and not about a person, a

@@ -30,6 +30,7 @@ from tracker.queries.runs.columns import each_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROUNDING = 1e-6
+PROFILE_SIGNAL = "code_profile"
 TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -150,6 +151,11 @@ class FindingView:
     def is_held_back(self) -> bool:
         """Return whether the confidence is capped because little was judged."""
         return self.factors.product > self.confidence + ROUNDING
+
+    @property
+    def cites_profile(self) -> bool:
+        """Return whether its evidence comes from the code profile."""
+        return any(row.signal == PROFILE_SIGNAL for row in self.evidence)
 
     @property
     def all_symptoms(self) -> list[FindingView]:

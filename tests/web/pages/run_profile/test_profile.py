@@ -3,7 +3,9 @@
 import pytest
 
 from tests.builders import make_run, write_values
-from tests.tracker.queries.run.test_code_profile import profile, write_profile
+from tests.tracker.queries.run.test_code_profile import STEPS, profile, write_profile
+from tests.web.sample_run import make_sample_run
+from tracker.actions.diagnoses.diagnoses import diagnose_run
 
 pytestmark = pytest.mark.django_db
 
@@ -12,6 +14,8 @@ SCRIPT = {
     "folder": "/job",
     "text": "import x\n\nfor <a> in b:\n",
 }
+# Ten times the usual samples; in triples, the last is their number.
+LONG = [value * 10 if at % 3 == 2 else value for at, value in enumerate(STEPS)]
 
 
 @pytest.fixture
@@ -175,3 +179,14 @@ def test_the_text_stays_out_of_the_attributes(run, client_of, member):
 
     assert b"PIL.Image" not in text.content
     assert f'<a href="/runs/{run.id}/profile">Profile</a>'.encode() in text.content
+
+
+def test_a_finding_that_names_a_line_leads_to_the_profile(project, client_of, member):
+    run = make_sample_run(project)
+    write_profile(run, profile(samples={"steps": 1000}, trees={"steps": LONG}))
+    diagnose_run(run.id)
+
+    text = client_of(member).get(f"/runs/{run.id}/").content.decode()
+
+    assert "The training thread is in decode (data.py:42) for 70 % of training." in text
+    assert f'href="/runs/{run.id}/profile?stage=train">' in text
