@@ -16,9 +16,11 @@ INTERVALS_OF_A_READING = 2.0
 # With fewer samples there is no median interval.
 FEWEST_READINGS = 3
 
-# Slower sampling lowers the quality, because events between samples are missed.
+# Slower sampling lowers the quality, because events between samples are missed; with many
+# samples, shares and means are precise all the same.
 SLOW_SECONDS = 5.0
 SLOW_QUALITY = 0.8
+MANY_READINGS = 300
 # A sample every five seconds is sometimes slightly late.
 TOLERANCE = 1.2
 
@@ -44,7 +46,8 @@ class Sampling:
             for name, samples in self._needed.items()
         }
         # Some signals are sampled rarely on purpose; sampling is slow only if all are.
-        self._is_slow = bool(self._needed) and (
+        fewest = min((len(s.times) for s in self._needed.values()), default=0)
+        self._is_slow = 0 < fewest < MANY_READINGS and (
             _tick(measurements) > SLOW_SECONDS * TOLERANCE
         )
 

@@ -5,7 +5,7 @@ Phases named `checkpoint`, `save` or similar, between or within steps, that take
 3 % of the stage. Without such phases, two patterns are taken for checkpoints: steps that
 take much longer than others and contain most of the job's writes, and seconds in which
 the job writes more than 50 MB while no GPU works. Otherwise, functions that save, by their
-names, with this share of the samples of the code profile.
+names, with 5 % of the samples of the code profile.
 
 ## Why it matters
 All GPUs of the job are idle until the last byte is written, each time.
@@ -61,6 +61,8 @@ class Limits:
     notable_share: float = 0.03
     release_share: float = 0.02
     large_share: float = 0.10
+    # By the names of functions in the profile of the code, which may mislead.
+    profile_share: float = 0.05
 
     burst_bytes_per_second: float = 50e6
     idle_gpu_percent: float = 10.0
@@ -122,7 +124,7 @@ def check_profile(
     saving = find_activity(code_profile, busiest_gpu_percent, PhaseKind.CHECKPOINT)
     if saving is None:
         return Abstention(("code_profile",))
-    if saving.least < limits.notable_share:
+    if saving.least < limits.profile_share:
         return None
     said = f"The training thread spends {saving.words} probably saving."
     return _finding(

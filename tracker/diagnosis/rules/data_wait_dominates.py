@@ -7,7 +7,7 @@ The longest 2 % of the waits alone do not raise a finding; they are the first ba
 Without step times: a GPU whose load alternates and that is often idle, while the cores of the
 job are busy, the CPU quota throttles it, or tasks wait for storage.
 Otherwise, if there are worker processes: functions that load batches, by their
-names, or packages for loading data, with this share of the samples of the code profile.
+names, or packages for loading data, with 15 % of the samples of the code profile.
 
 ## Why it matters
 While a step waits for its batch, the reserved GPUs are idle.
@@ -84,6 +84,8 @@ class Limits:
     release_share: float = RELEASE_SHARE
 
     critical_share: float = 0.20
+    # By the names of functions in the profile of the code, which may mislead.
+    profile_share: float = 0.15
 
     # Without step times: the load of a GPU that receives data too slowly.
     max_gpu_percent: float = 70.0
@@ -188,7 +190,7 @@ def check_profile(
     waiting = find_activity(code_profile, busiest_gpu_percent, *DATA)
     if waiting is None:
         return Abstention(("code_profile",))
-    if waiting.least < limits.notable_share:
+    if waiting.least < limits.profile_share:
         return None
     return Finding(
         severity=(
@@ -205,7 +207,7 @@ def check_profile(
                 "samples in the loading of batches, share",
                 waiting.share,
                 "share",
-                limits.notable_share,
+                limits.profile_share,
                 Side.ABOVE,
             ),
         ),
@@ -220,7 +222,7 @@ def check_profile(
         gain=gain_of_share(waiting.share, "Waiting for batches"),
         explains=("host-memory-is-unused", "gpu-utilization-is-low"),
         quality=SAMPLED,
-        margin=margin_above(waiting.share, limits.notable_share),
+        margin=margin_above(waiting.share, limits.profile_share),
         corroboration=ALONE,
     )
 

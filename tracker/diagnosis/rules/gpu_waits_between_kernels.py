@@ -1,8 +1,8 @@
 """GPU is launch-bound: a trace shows gaps between its kernels.
 
 ## Detection
-Steps in a torch.profiler trace that start at least 100 kernels, with the GPU idle for at
-least 30 % of the step. No single gap is more than a quarter of the idle time: the GPU waits
+Steps in a torch.profiler trace that start at least 100 kernels, or at least 10 with gaps of
+at most 2 ms on average, with the GPU idle for at least 30 % of the step. No single gap is more than a quarter of the idle time: the GPU waits
 briefly before most kernels.
 
 ## Why it matters
@@ -48,6 +48,9 @@ class Limits:
     """Limits that a project may change."""
 
     kernels: int = 100
+    # Or fewer kernels, if the gaps between them are as short as launches in Python.
+    fewest_kernels: int = 10
+    short_gap_seconds: float = 0.002
     idle_share: float = 0.30
     idle_release_share: float = 0.25
     longest_gap_share: float = 0.25
@@ -124,11 +127,14 @@ class _Traced:
     @property
     def has_many_gaps(self) -> bool:
         """Return whether many short gaps make up the idle time, not one long wait."""
-        return (
-            self.kernels >= self.limits.kernels
-            and self.longest_gap_seconds
-            <= self.limits.longest_gap_share * self.idle_seconds
+        limits = self.limits
+        are_short = (
+            self.kernels >= limits.fewest_kernels
+            and self.idle_seconds <= self.kernels * limits.short_gap_seconds
         )
+        return (
+            self.kernels >= limits.kernels or are_short
+        ) and self.longest_gap_seconds <= limits.longest_gap_share * self.idle_seconds
 
     def finding(self, advice: tuple[Recommendation, ...]) -> Finding:
         work = self.step_seconds - self.idle_seconds

@@ -1,7 +1,8 @@
 """GPUs are loaded unequally.
 
 ## Detection
-GPUs of one model of which one works clearly more than another, or holds clearly more memory.
+GPUs of one model of which one works clearly more than another, or whose memory is mostly full
+while that of another is not.
 Utilizations are compared as distributions over time (Wasserstein distance), so GPUs that
 work in turns count as equal.
 
@@ -62,7 +63,7 @@ class Limits:
     # Shares of GPU memory: the difference to the fullest GPU, and its minimum use.
     notable_memory_skew: float = 0.20
     memory_skew_release: float = 0.15
-    fullest_memory_share: float = 0.30
+    fullest_memory_share: float = 0.60
 
     fewest_gpus: int = 2
 

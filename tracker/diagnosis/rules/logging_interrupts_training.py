@@ -4,7 +4,7 @@
 Phases of a step named `log`, `metrics`, `print` or similar that take at least 3 % of the time.
 Logging counts only while no GPU works, because queued GPU work continues meanwhile.
 Without such phases, functions that log, by their names, or packages for logging and plotting,
-with this share of the samples of the code profile.
+with 5 % of the samples of the code profile.
 
 ## Why it matters
 A value can be printed only after the GPU has computed it. The program stops until then, and
@@ -54,6 +54,8 @@ class Limits:
     notable_share: float = 0.03
     release_share: float = 0.02
     large_share: float = 0.10
+    # By the names of functions in the profile of the code, which may mislead.
+    profile_share: float = 0.05
 
     # At this share of steps with logging, each step counts as logging.
     often_share: float = 0.50
@@ -122,7 +124,7 @@ def check_profile(
     logging = find_activity(code_profile, busiest_gpu_percent, PhaseKind.LOG)
     if logging is None:
         return Abstention(("code_profile",))
-    if logging.least < limits.notable_share:
+    if logging.least < limits.profile_share:
         return None
     return Finding(
         severity=(
@@ -135,7 +137,7 @@ def check_profile(
                 "samples in logging, share",
                 logging.share,
                 "share",
-                limits.notable_share,
+                limits.profile_share,
                 Side.ABOVE,
             ),
         ),
@@ -144,7 +146,7 @@ def check_profile(
         gain=gain_of_share(logging.share, "Logging"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         quality=SAMPLED,
-        margin=margin_above(logging.share, limits.notable_share),
+        margin=margin_above(logging.share, limits.profile_share),
         corroboration=ALONE,
     )
 

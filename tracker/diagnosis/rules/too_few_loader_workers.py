@@ -4,7 +4,7 @@
 Steps that wait for data while the job has idle cores, and either the training process
 loads the data itself or every loader worker is busy.
 Without step times and without worker processes: functions that load batches, by their
-names, or packages for loading data, with this share of the samples of the code profile.
+names, or packages for loading data, with 15 % of the samples of the code profile.
 
 ## Why it matters
 More processes load more batches in parallel. The fix is one argument.
@@ -91,6 +91,8 @@ class Limits:
 
     smallest_bound: float = 1.05
     critical_share: float = 0.20
+    # By the names of functions in the profile of the code, which may mislead.
+    profile_share: float = 0.15
     # With one core, a worker would only take turns with training.
     fewest_cores: float = 2.0
 
@@ -218,7 +220,7 @@ def check_profile(
     loading = find_activity(code_profile, busiest_gpu_percent, *DATA)
     if loading is None:
         return Abstention(("code_profile",))
-    if loading.least < limits.notable_share:
+    if loading.least < limits.profile_share:
         return None
     workers = int(
         min(effective_cores, 1 + loading.share / max(1e-9, 1.0 - loading.share))
@@ -239,7 +241,7 @@ def check_profile(
                 "samples in the preparation of batches, share",
                 loading.share,
                 "share",
-                limits.notable_share,
+                limits.profile_share,
                 Side.ABOVE,
             ),
             Evidence("job_workers", "child processes", 0.0, "processes"),
@@ -262,7 +264,7 @@ def check_profile(
         gain=gain_of_share(loading.share, "Preparing batches"),
         explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
         quality=SAMPLED,
-        margin=margin_above(loading.share, limits.notable_share),
+        margin=margin_above(loading.share, limits.profile_share),
         corroboration=ALONE,
     )
 

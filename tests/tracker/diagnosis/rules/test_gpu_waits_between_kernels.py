@@ -22,12 +22,12 @@ def traced(*, kernels=1_500.0, idle=0.078, gap=0.0002, count=300):
 
 
 ALARMS = [traced(), traced(idle=0.03)]
-SILENCES = [traced(idle=0.02), traced(kernels=20.0), traced(gap=0.07)]
+SILENCES = [traced(idle=0.02), traced(kernels=9.0), traced(gap=0.07)]
 
 
-def ask(*, kernels=1_500.0, idle=0.06, gap=0.001, count=8, **more):
+def ask(*, kernels=1_500.0, idle=0.06, gap=0.001, step=0.1, count=8, **more):
     return check(
-        np.full(count, 0.1),
+        np.full(count, step),
         np.full(count, kernels),
         np.full(count, idle),
         np.full(count, gap),
@@ -40,8 +40,13 @@ def ask(*, kernels=1_500.0, idle=0.06, gap=0.001, count=8, **more):
     [
         pytest.param({"idle": 0.031}, True, id="just idle"),
         pytest.param({"idle": 0.029}, False, id="just busy"),
-        pytest.param({"kernels": 101}, True, id="just many kernels"),
-        pytest.param({"kernels": 99}, False, id="just few kernels"),
+        pytest.param({"kernels": 31}, True, id="just short gaps"),
+        pytest.param({"kernels": 29}, False, id="just long gaps"),
+        pytest.param(
+            {"kernels": 11, "idle": 0.021, "step": 0.06}, True, id="few kernels"
+        ),
+        pytest.param({"kernels": 9, "idle": 0.017, "step": 0.05}, False, id="too few"),
+        pytest.param({"kernels": 100, "idle": 2.1, "step": 3}, True, id="many kernels"),
         pytest.param({"gap": 0.014}, True, id="many gaps"),
         pytest.param({"gap": 0.016}, False, id="one long wait"),
     ],
