@@ -61,7 +61,8 @@ def test_runs_are_found_added_and_removed(visit, ada, runs):
     compared = page.get_by_role("list", name="Compared runs")
     expect(compared.get_by_role("listitem")).to_have_count(2)
 
-    compared.get_by_role("button", name="Remove baseline").click()
+    compared.get_by_role("button", name="Options of baseline").click()
+    page.get_by_role("menuitem", name="Remove").click()
     expect(compared.get_by_role("listitem")).to_have_count(1)
     expect(page.get_by_role("heading", name="Add a second run")).to_be_visible()
 
@@ -125,7 +126,11 @@ def test_changed_cells_say_by_how_much(visit, ada, runs):
 def test_another_reference_turns_the_differences_round(visit, ada, runs):
     page = visit(address(*runs[:2], tab="table"), ada)
 
-    page.get_by_role("button", name="Set decoded as reference").click()
+    page.get_by_role("button", name="Options of baseline").click()
+    expect(page.get_by_role("menuitem", name="Set as reference")).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Options of decoded").click()
+    page.get_by_role("menuitem", name="Set as reference").click()
 
     row = page.get_by_role("row", name="accuracy_on_test")
     expect(row.get_by_role("cell").first).to_contain_text("\N{MINUS SIGN}0.001")
@@ -209,10 +214,12 @@ def test_a_run_is_given_a_colour_by_keys_and_the_other_one_takes_its(visit, ada,
     page = visit(address(*runs, text="loss", hidden="2"), ada)
     wait_for_charts(page, 1)
     before = colours_of(page)
-    dot = page.get_by_role("button", name="Color of baseline")
-    menu = page.get_by_role("menu", name="Color")
+    dot = page.get_by_role("button", name="Options of baseline")
+    menu = page.get_by_role("menu", name="Run options")
 
     dot.press("Enter")
+    expect(menu.get_by_role("menuitem", name="Remove")).to_be_focused()
+    page.keyboard.press("ArrowDown")
     blue = menu.get_by_role("menuitemradio", name="Blue", checked=True)
     expect(blue).to_be_focused()
     expect(menu.get_by_role("menuitemradio")).to_have_count(10)
@@ -224,6 +231,7 @@ def test_a_run_is_given_a_colour_by_keys_and_the_other_one_takes_its(visit, ada,
     expect(dot).to_have_attribute("aria-expanded", "false")
 
     page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     expect(menu.get_by_role("menuitemradio", name="Orange decoded")).to_be_focused()
     page.keyboard.press("Enter")
@@ -241,8 +249,8 @@ def test_a_run_is_given_a_colour_by_keys_and_the_other_one_takes_its(visit, ada,
 def test_a_colour_is_chosen_on_a_phone_and_lasts_in_other_tabs(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
     page.set_viewport_size({"width": 390, "height": 760})
-    page.get_by_role("button", name="Color of workers").click()
-    menu = page.get_by_role("menu", name="Color").bounding_box()
+    page.get_by_role("button", name="Options of workers").click()
+    menu = page.get_by_role("menu", name="Run options").bounding_box()
     assert menu["x"] >= 0
     assert menu["x"] + menu["width"] <= 390
 
@@ -251,6 +259,18 @@ def test_a_colour_is_chosen_on_a_phone_and_lasts_in_other_tabs(visit, ada, runs)
     expect(page.locator("thead .run-colour--9")).to_have_count(1)
     page.get_by_role("link", name="Findings").click()
     expect(page.locator("thead .run-colour--9")).to_have_count(1)
+
+
+def test_nothing_covers_the_name_of_a_run_under_the_pointer(visit, ada, project):
+    names = [f"a-name-that-fills-the-whole-list-of-runs-{n}" for n in range(2)]
+    page = visit(address(*(make_run(project, name) for name in names)), ada)
+    row = page.locator(".compare-run").last
+    row.hover()
+
+    for part in row.locator(":scope > :not(.compare-run__name)").all():
+        box, name = part.bounding_box(), row.locator(".clip").first.bounding_box()
+        is_beside = not box or not name or box["x"] + box["width"] <= name["x"] + 1
+        assert is_beside or box["x"] >= name["x"] + name["width"] - 1
 
 
 def test_the_ends_of_long_names_are_shown_on_a_phone(visit, ada, project, page):

@@ -239,7 +239,8 @@ def test_a_zoom_is_one_for_all_compared_charts_and_in_the_address(visit, ada, pr
     drag(page, chart_of(page, "val/loss"), 0.1, 0.9)
     wait_until(page, lambda: zoomed(page) != [shown] and len(zoomed(page)) == 1)
     [closer] = zoomed(page)
-    page.get_by_role("button", name="Remove c").click()
+    page.get_by_role("button", name="Options of c", exact=True).click()
+    page.get_by_role("menuitem", name="Remove").click()
     page.wait_for_url(lambda url: str(runs[2].id) not in url)
     wait_for_charts(page, 2)
     assert zoomed(page) == [pytest.approx(closer)]

@@ -185,7 +185,7 @@ def test_colours_stay_with_the_runs(share, runs):
     assert all(before < after for before, after in pairwise(places))
     # Visitors have no controls to change them.
     assert 'value="hide.5"' in page
-    assert 'data-part="colour"' not in page
+    assert 'role="menuitemradio"' not in page
 
 
 def test_the_report_of_a_ladder_is_shared_and_tells_no_cost(project, member, runs):

@@ -1,6 +1,6 @@
 // The list of compared runs as a legend: hovering or focusing a run highlights it in all charts,
 // and hovering a line marks the run here. Typing filters, arrow keys move, and the dot opens the
-// color menu. The list never scrolls the page.
+// menu of a run. The list never scrolls the page.
 import { ColourMenu } from "../table/colour_menu.js"
 import { gettext } from "../core/texts.js"
 
@@ -49,7 +49,7 @@ export default function runLegend(element) {
   })
   document.addEventListener("run-pointed", ({ detail }) => mark(detail))
   if (isMany) rove(runs[0])
-  colours(element, runs)
+  options(element, runs)
   narrowing(element, runs, () => {
     if (!isMany) return
     const first = runs.find((run) => !run.hidden)
@@ -75,10 +75,10 @@ export default function runLegend(element) {
 }
 
 // The choice is submitted with the form.
-function colours(element, runs) {
-  const menu = element.querySelector("[data-part=colours]")
+function options(element, runs) {
+  const menu = element.querySelector("[data-part=run-options]")
   if (!menu) return
-  const dotOf = (run) => run?.querySelector("[data-part=colour]")
+  const dotOf = (run) => run?.querySelector("[data-part=run-menu]")
   const runOf = (slot) => runs.find((run) => run.dataset.slot === String(slot))
   let dot = null
   const choices = new ColourMenu(menu, {
@@ -88,6 +88,10 @@ function colours(element, runs) {
   for (const run of runs) {
     dotOf(run).addEventListener("click", () => {
       const slot = Number(run.dataset.slot)
+      for (const item of menu.querySelectorAll("[data-change]")) {
+        item.value = `${item.dataset.change}.${slot}`
+        item.hidden = item.dataset.change === "pin" && run.matches(".compare-run--reference")
+      }
       choices.items.forEach((item, to) => (item.value = `colour.${slot}.${to}`))
       choices.open(slot, (dot = dotOf(run)))
     })
