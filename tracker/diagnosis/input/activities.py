@@ -102,10 +102,12 @@ class Activity:
     least: float  # the share without its sampling error
     place: str
 
-    @property
-    def words(self) -> str:
-        """Return the share for a sentence, as in "61 % of its time in load (data.py:9)"."""
-        return f"{percent(self.share)} of its time in {self.place}, which is"
+    def sentence(self, what: str) -> str:
+        """Return "By function names, loading takes 61 % of …", without the final period."""
+        return (
+            f"By function names, {what} takes {percent(self.share)} of the training"
+            f" thread's time, mostly in {self.place}"
+        )
 
 
 def find_activity(

@@ -47,7 +47,7 @@ from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import count, duration, percent, size
 from tracker.diagnosis.input.activities import find_activity
-from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals import Array, Samples, Tracked
 
 SPAN = Span.STAGE
 
@@ -117,16 +117,19 @@ def check(
 def check_profile(
     code_profile: str,
     *,
+    losses: Mapping[str, Tracked] | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     limits: Limits = Limits(),
 ) -> Answer:
+    if not losses:
+        return Abstention(("losses",))  # what does not train has other work
     saving = find_activity(code_profile, busiest_gpu_percent, PhaseKind.CHECKPOINT)
     if saving is None:
         return Abstention(("code_profile",))
     if saving.least < limits.profile_share:
         return None
-    said = f"The training thread spends {saving.words} probably saving."
+    said = f"{saving.sentence('saving')}."
     return _finding(
         saving.share, said, "code_profile", SAMPLED, framework, limits=limits
     )

@@ -27,6 +27,7 @@ Catalogue: D1, input bound.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +67,7 @@ from tracker.diagnosis.input.waiting import (
     Waiting,
     measure_waiting,
 )
-from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals import Array, Samples, Tracked
 from tracker.diagnosis.signals.signal import LOADER
 
 DISPROOF = (
@@ -178,6 +179,7 @@ def check_profile(
     code_profile: str,
     job_workers: Samples,
     *,
+    losses: Mapping[str, Tracked] | None = None,
     busiest_gpu_percent: Samples | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
     framework: str | None = None,
@@ -187,6 +189,8 @@ def check_profile(
         return None  # the rule about too few workers judges that
     if (average_or_none(job_main_thread_core_wait_share) or 0.0) >= CORE_WAIT_SHARE:
         return Abstention((CROWDED,))
+    if not losses:
+        return Abstention(("losses",))  # what does not train has other work
     waiting = find_activity(code_profile, busiest_gpu_percent, *DATA)
     if waiting is None:
         return Abstention(("code_profile",))
@@ -198,9 +202,7 @@ def check_profile(
             if waiting.share >= limits.critical_share
             else Severity.WARNING
         ),
-        summary=(
-            f"The training thread spends {waiting.words} where it gets its batches."
-        ),
+        summary=f"{waiting.sentence('getting batches')}.",
         evidence=(
             Evidence(
                 "code_profile",

@@ -166,7 +166,7 @@ def check_profile(
         severity=(
             Severity.WARNING if found.share >= limits.large_share else Severity.NOTICE
         ),
-        summary=f"The training thread spends {found.words} probably evaluation.",
+        summary=f"{found.sentence('evaluation')}.",
         evidence=(
             Evidence(
                 "code_profile",

@@ -39,7 +39,7 @@ from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.input.activities import find_activity
 from tracker.diagnosis.input.waiting import measure_waiting
-from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals import Array, Samples, Tracked
 
 DISPROOF = (
     "Train a few hundred steps without logging: if they take as long as now, the time"
@@ -117,10 +117,13 @@ def check(
 def check_profile(
     code_profile: str,
     *,
+    losses: Mapping[str, Tracked] | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     limits: Limits = Limits(),
 ) -> Answer:
+    if not losses:
+        return Abstention(("losses",))  # what does not train has other work
     logging = find_activity(code_profile, busiest_gpu_percent, PhaseKind.LOG)
     if logging is None:
         return Abstention(("code_profile",))
@@ -130,7 +133,7 @@ def check_profile(
         severity=(
             Severity.WARNING if logging.share >= limits.large_share else Severity.NOTICE
         ),
-        summary=f"The training thread spends {logging.words} probably logging.",
+        summary=f"{logging.sentence('logging')}.",
         evidence=(
             Evidence(
                 "code_profile",

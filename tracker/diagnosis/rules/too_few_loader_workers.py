@@ -25,6 +25,7 @@ Catalogue: D3, too few loader workers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -61,7 +62,7 @@ from tracker.diagnosis.input.waiting import (
     Waiting,
     measure_notable_waiting,
 )
-from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals import Array, Samples, Tracked
 from tracker.diagnosis.signals.signal import LOADER
 
 WORKERS = ("worker", "workers")
@@ -211,12 +212,15 @@ def check_profile(
     job_workers: Samples,
     effective_cores: float,
     *,
+    losses: Mapping[str, Tracked] | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     limits: Limits = Limits(),
 ) -> Answer:
     if typical(job_workers) >= 1 or effective_cores < limits.fewest_cores:
         return None
+    if not losses:
+        return Abstention(("losses",))  # what does not train has other work
     loading = find_activity(code_profile, busiest_gpu_percent, *DATA)
     if loading is None:
         return Abstention(("code_profile",))
@@ -232,8 +236,8 @@ def check_profile(
             else Severity.WARNING
         ),
         summary=(
-            f"The training thread spends {loading.words} probably the preparation of"
-            " batches, and the job has no worker processes."
+            f"{loading.sentence('preparing batches')}, and the job has no worker"
+            " processes."
         ),
         evidence=(
             Evidence(

@@ -113,12 +113,13 @@ def diagnosed(text, *, workers=0.0, sampled=None, **more):
     }
     sampled = {"job_cpu_cores": [1.0] * 100, **(sampled or {})}
     sampled = {"job_workers": [workers] * 100, **sampled}
+    more = {"losses": tracked("train/loss"), **more}
     return diagnose(stage(facts=facts, sampled=sampled, **more))
 
 
-def tracked():
+def tracked(path):
     points = samples([0.5, 0.4])
-    return {"val/loss": Tracked(points.times, points.values, points.values)}
+    return {path: Tracked(points.times, points.values, points.values)}
 
 
 @pytest.mark.parametrize(
@@ -134,8 +135,16 @@ def test_a_script_without_timers_gets_a_finding_that_names_the_line(place, rule)
 
     assert [judgement.rule for judgement in found] == [rule]
     function, file, line = place
-    assert f"40 % of its time in {function} ({file}:{line})" in found[0].finding.summary
+    summary = found[0].finding.summary
+    assert "takes 40 % of the training thread's time" in summary
+    assert f"mostly in {function} ({file}:{line})" in summary
     assert found[0].finding.gain.bound == pytest.approx(1 / 0.6, rel=0.01)
+
+
+@pytest.mark.parametrize("place", [DECODE, SAVE, LOG])
+def test_a_stage_that_prepares_data_has_no_fault(place):
+    text = profile((400, MAIN, place), (600, MAIN, STEP))
+    assert diagnosed(text, losses={}).findings == ()
 
 
 def test_a_script_that_waits_for_its_workers():
@@ -149,7 +158,7 @@ def test_an_evaluation_is_one_only_with_metrics_of_it():
     text = profile((400, MAIN, EVALUATE), (600, MAIN, STEP))
     assert diagnosed(text).findings == ()
 
-    found = diagnosed(text, evaluations=tracked()).findings
+    found = diagnosed(text, evaluations=tracked("val/loss")).findings
     assert [judgement.rule for judgement in found] == ["evaluation-takes-long"]
 
 
