@@ -234,10 +234,20 @@ export class ChartsBesideRuns {
     }
     // Loaded on first use, because the table does not need it.
     this.element.dataset.behaviour = "compared-charts"
-    this.element.querySelector('[data-part="section-index"]').dataset.behaviour = "section-index"
+    this.#connectIndex()
     connect(this.element)
     this.element.dispatchEvent(new CustomEvent("charts-listed"))
     this.onShown(Number(fresh.dataset.runs), fresh.dataset.groups)
+  }
+
+  // The table does not need its style sheet.
+  #connectIndex() {
+    const { dataset } = this.element.querySelector('[data-part="section-index"]')
+    dataset.behaviour = "section-index"
+    if (!dataset.styles) return
+    const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href: dataset.styles })
+    document.head.append(sheet)
+    delete dataset.styles
   }
 
   // Highlights the lines of a run; null clears.
