@@ -64,7 +64,7 @@ COMPARING = frozenset(
 # Phrases of summaries after which a function or a line of the script is named.
 BEFORE_PLACES = {
     " The training thread is in ": "",
-    " of its time in ": " of its time in code that is not shared here.",
+    ", mostly in ": ".",
 }
 CODE_NOT_SHARED = "This finding names code of the run, which is not shared here."
 NOT_SHARED = (

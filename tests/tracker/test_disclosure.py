@@ -153,7 +153,7 @@ PROFILE = json.dumps(
         "samples": {"steps": 100},
         "names": [
             ["main", "train.py", 9],
-            ["save secret", "a (b) of its time in.py", 4],
+            ["save secret", "a (b), mostly in.py", 4],
         ],
         "trees": {"steps": [-1, 0, 20, 0, 1, 80]},
     }
@@ -167,7 +167,7 @@ def named_in_passing():
 
 
 def named_by_the_profile():
-    found = checkpoints_take_long.check_profile(PROFILE)
+    found = checkpoints_take_long.check_profile(PROFILE, losses={"loss": None})
     assert isinstance(found, Finding)
     return found
 
@@ -178,7 +178,7 @@ def named_by_the_profile():
         (named_in_passing, "Steps are slow.", ["x"]),
         (
             named_by_the_profile,
-            "The training thread spends 80 % of its time in code that is not shared here.",
+            "By function names, saving takes 80 % of the training thread's time.",
             [],
         ),
     ],
