@@ -63,8 +63,19 @@ def profile_places(run: Run) -> list[ProfilePlace]:
 
 def read_profile(run: Run, place: ProfilePlace) -> Mapping[str, CallTree]:
     """Return the call trees by period; {} if the text is not a profile."""
-    row = attribute_values([run.id], [place.path])[run.id].get(place.path)
-    return parse_profile(row.value) if row and isinstance(row.value, str) else {}
+    return read_profiles(run, [place])[place.path]
+
+
+def read_profiles(
+    run: Run, places: Sequence[ProfilePlace]
+) -> dict[str, Mapping[str, CallTree]]:
+    """Return the call trees of several processes by their paths."""
+    rows = attribute_values([run.id], [place.path for place in places])[run.id]
+    values = {place.path: rows.get(place.path) for place in places}
+    return {
+        path: parse_profile(row.value) if row and isinstance(row.value, str) else {}
+        for path, row in values.items()
+    }
 
 
 def script_text(run: Run, stage: str) -> ScriptText:

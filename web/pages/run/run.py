@@ -13,6 +13,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from tracker.access.runs import readable_run
+from tracker.actor import Part
 from tracker.diagnosis.rules import RULES
 from tracker.disclosure import (
     seen_diagnoses,
@@ -31,6 +32,7 @@ from tracker.queries.run.key_values import KeyValues, key_values
 from tracker.queries.run.namespaces import PARAMS
 from tracker.queries.run.run import RunOverview
 from web.pages.run.about_run import about_run, paths_about
+from web.pages.run.busiest_code import busiest_code
 from web.pages.run.frame import run_frame
 from web.pages.run.stage_sections import (
     anchors,
@@ -81,6 +83,9 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
         "open_stages": open_sections(shown),
         "timelines": trace_timelines(run, shown),
         "anchors": named,
+        "busiest_code": busiest_code(run, list(frame["profile_places"]), shown)
+        if request.actor.sees(Part.ENVIRONMENT)
+        else {},
         "finding_comments": counts_of_findings(run.id),
         "index": [f for section in shown for f in section.sure if f.id in named],
         "is_outdated": any(

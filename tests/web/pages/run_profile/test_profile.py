@@ -6,6 +6,7 @@ from tests.builders import make_run, write_values
 from tests.tracker.queries.run.test_code_profile import STEPS, profile, write_profile
 from tests.web.sample_run import make_sample_run
 from tracker.actions.diagnoses.diagnoses import diagnose_run
+from tracker.models import Finding
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +44,7 @@ def test_begins_with_the_most_expensive_function(run, page):
         "<strong>70 %</strong> of the training time is spent in <code>decode</code>"
         ' (<span class="mono">data.py:42</span>), mostly in <code>PIL.Image.open</code>.'
     ) in text
-    assert "100 samples, about ten a second." in text
+    assert "100 samples, at most ten a second on average." in text
     assert "rough picture" not in text
 
 
@@ -190,3 +191,16 @@ def test_a_finding_that_names_a_line_leads_to_the_profile(project, client_of, me
 
     assert "The training thread is in decode (data.py:42) for 70 % of training." in text
     assert f'href="/runs/{run.id}/profile?stage=train">' in text
+
+
+def test_a_stage_without_a_fault_names_its_busiest_code(project, client_of, member):
+    run = make_sample_run(project)
+    Finding.objects.filter(run=run).update(confidence=0.35)
+    write_profile(run)
+
+    text = client_of(member).get(f"/runs/{run.id}/").content.decode()
+
+    assert "No bottleneck found" in text
+    assert (
+        "<strong>70 %</strong> of the training time is spent in <code>decode</code>"
+    ) in text
