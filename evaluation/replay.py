@@ -93,8 +93,9 @@ def _mode(recording: Recording) -> str:
 
 def ingest(recording: Recording) -> Run:
     """Store and diagnose a recording in a separate workspace; return its last run."""
-    # A workspace for each: all recordings of a case have one name.
-    actor = actor_of(make_member(recording.file_name.partition(".")[0]))
+    # A workspace for each: recordings of a case, and jobs of two parts, share a name.
+    name = recording.file_name.partition(".")[0]
+    actor = actor_of(make_member(f"{name}-{uuid4().hex[:8]}"))
     before = set(Run.objects.values_list("id", flat=True))
     for body in recording.bodies():
         store_batch(actor, uuid4(), body)

@@ -173,7 +173,8 @@ def kind_of_library(node: Node) -> PhaseKind | None:
         if prefix in LIBRARIES:
             return LIBRARIES[prefix]
         prefix = prefix.rpartition(".")[0]
-    return None
+    is_saving = node.function.rpartition(".")[2].startswith("save")
+    return PhaseKind.CHECKPOINT if is_saving else None
 
 
 @lru_cache(maxsize=4096)

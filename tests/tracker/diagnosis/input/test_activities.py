@@ -67,6 +67,13 @@ def test_what_the_evaluation_loads_belongs_to_the_evaluation():
     assert find_activity(text, None, PhaseKind.EVALUATE).share == pytest.approx(0.6)
 
 
+def test_a_library_that_saves_may_compress_with_another_one():
+    save = ("savez", "numpy.lib._npyio_impl", 0)
+    text = profile((600, MAIN, save, ("ZipFile.close", "zipfile", 0)), (400, MAIN))
+    assert find_activity(text, None, PhaseKind.CHECKPOINT).share == pytest.approx(0.6)
+    assert find_activity(text, None, *DATA).share == 0
+
+
 def test_time_while_a_gpu_works_is_not_lost():
     text = profile((600, MAIN, DECODE), (400, MAIN, STEP))
     found = find_activity(text, samples([90.0] * 10), *DATA)
