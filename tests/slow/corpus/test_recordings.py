@@ -24,7 +24,7 @@ from tracker.queries.diagnoses.signals import read_measurements
 
 LARGEST = 2**20
 LARGEST_TOGETHER = 10 * 2**20
-LARGEST_SCRIPTS = 12 * 2**20
+LARGEST_SCRIPTS = 16 * 2**20
 
 
 def test_every_recording_is_small_and_anonymous():
