@@ -19,8 +19,8 @@ from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.engine.wording import percent
 from tracker.diagnosis.signals import Samples
 
-# With fewer samples, a share of 10 % has an error of several percent.
-FEWEST_SAMPLES = 100
+# Limits are compared with shares without their error, which is large for few samples.
+FEWEST_SAMPLES = 50
 
 # Batches: loading, decoding and preprocessing, in the training thread itself.
 DATA = frozenset({PhaseKind.LOAD_DATA, PhaseKind.DECODE, PhaseKind.PREPROCESS})

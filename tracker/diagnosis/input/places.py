@@ -16,13 +16,12 @@ from tracker.diagnosis.engine.finding import Evidence, Finding
 from tracker.diagnosis.engine.wording import percent
 from tracker.diagnosis.input.activities import (
     DATA,
+    FEWEST_SAMPLES,
     LOADER,
     kind_of_stack,
     place_of,
 )
 
-# Enough to see which line dominates; shares for limits need more.
-FEWEST_SAMPLES = 50
 # A line with less of the samples is not worth a sentence.
 NOTABLE_SHARE = 0.10
 
