@@ -11,8 +11,8 @@ cause, that finding is shown first and this one below it.
 ## Limitations
 Utilization is the share of time in which any kernel ran, not the share of the GPU in use.
 Samples more than 5 seconds apart cannot show short pauses; they are judged by their level
-and average only. A GPU that hardly ever works is not part of the stage and belongs to the rules about
-idle GPUs.
+and average only. A GPU that hardly ever works is not part of the stage and belongs to the
+rules about idle GPUs.
 
 Catalogue: C1, low or fluctuating GPU utilization.
 """

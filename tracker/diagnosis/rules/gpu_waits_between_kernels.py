@@ -2,8 +2,8 @@
 
 ## Detection
 Steps in a torch.profiler trace that start at least 100 kernels, or at least 10 with gaps of
-at most 2 ms on average, with the GPU idle for at least 30 % of the step. No single gap is more than a quarter of the idle time: the GPU waits
-briefly before most kernels.
+at most 2 ms on average, with the GPU idle for at least 30 % of the step. No single gap is
+more than a quarter of the idle time: the GPU waits briefly before most kernels.
 
 ## Why it matters
 Python starts small kernels one after the other. If a kernel ends before the next one starts,

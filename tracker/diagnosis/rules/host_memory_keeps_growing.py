@@ -4,7 +4,8 @@
 Resident memory of all processes of the job that rises for at least ten minutes without a
 fall: by 1 % per minute, or so fast that the limit is reached within the time the stage has
 already run. In a shorter stage: memory that rises steadily for at least half a minute and a
-hundred steps, or a minute and fifty steps. Memory allocated before the first step does not count as growth.
+hundred steps, or a minute and fifty steps. Memory allocated before the first step does not
+count as growth.
 
 ## Why it matters
 The kernel ends the job at the limit, often at night. Before that the page cache shrinks, and
@@ -64,8 +65,8 @@ class Limits:
     # For shorter stages with steps, in which memory must rise steadily.
     fewest_seconds_of_steps: float = 15.0
     fewest_steps: int = 100
-    fewest_seconds_of_few_steps: float = 60.0
-    fewest_few_steps: int = 50
+    long_seconds: float = 60.0
+    fewest_steps_if_long: int = 50
     fewest_seconds_of_growth: float = 12.0
     fewest_blocks: int = 10
     notable_short_growth_bytes: int = 128 * 1024 * 1024
@@ -98,10 +99,10 @@ def check(
     seconds = float(times[-1] - times[0]) / 1e6 if len(times) else 0.0
     is_short = seconds < limits.fewest_seconds
     steps = 0 if step_end_seconds is None else len(step_end_seconds)
-    is_minute = seconds >= limits.fewest_seconds_of_few_steps
+    is_long = seconds >= limits.long_seconds
     if is_short and (
         seconds < limits.fewest_seconds_of_steps
-        or steps < (limits.fewest_few_steps if is_minute else limits.fewest_steps)
+        or steps < (limits.fewest_steps_if_long if is_long else limits.fewest_steps)
     ):
         return Abstention((f"samples over at least {duration(limits.fewest_seconds)}",))
     if is_short and not is_linear(memory, limits.fewest_blocks):
