@@ -93,7 +93,7 @@ def line_times(tree: CallTree) -> list[LineTime]:
     for node in tree.nodes:
         if not node.samples:
             continue
-        own = _innermost_own(tree, node)
+        own = innermost_own(tree, node)
         place = (own.where, own.line) if own else ("", 0)
         functions.setdefault(place, Counter())[own.function if own else ""] += (
             node.samples
@@ -115,7 +115,8 @@ def time_by_kind(tree: CallTree) -> dict[FrameKind, float]:
     return {kind: counts[kind] / tree.samples for kind in FrameKind if counts[kind] > 0}
 
 
-def _innermost_own(tree: CallTree, node: Node) -> Node | None:
+def innermost_own(tree: CallTree, node: Node) -> Node | None:
+    """Return the user's line that leads to a node; None if it is in packages only."""
     while node.is_library:
         if node.parent == ROOT:
             return None

@@ -5,7 +5,10 @@ docs/how-to/code-profile.md describes the format, which agent/probes/process/cal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 
 import msgspec
 
@@ -62,7 +65,9 @@ class _Written(msgspec.Struct):
     trees: dict[str, list[int]]
 
 
-def parse_profile(text: str) -> dict[str, CallTree]:
+# Cached, because each rule of a diagnosis reads the same text.
+@lru_cache(maxsize=4)
+def parse_profile(text: str) -> Mapping[str, CallTree]:
     """Return the trees by their names; {} if the text is not a profile.
 
     Clients write the text, so nothing in it is trusted.
@@ -70,9 +75,9 @@ def parse_profile(text: str) -> dict[str, CallTree]:
     try:
         written = msgspec.json.decode(text, type=_Written)
     except msgspec.DecodeError:
-        return {}
+        return MappingProxyType({})
     if written.version != VERSION:
-        return {}
+        return MappingProxyType({})
     trees = {}
     for name in (START, STEPS):
         values = written.trees.get(name, [])
@@ -80,7 +85,7 @@ def parse_profile(text: str) -> dict[str, CallTree]:
         counted = sum(node.samples for node in nodes)
         if counted:
             trees[name] = CallTree(nodes, max(counted, written.samples.get(name, 0)))
-    return trees
+    return MappingProxyType(trees)
 
 
 def _nodes(values: list[int], names: list[tuple[str, str, int]]) -> tuple[Node, ...]:

@@ -106,7 +106,7 @@ LONGEST_NAME = 200
 
 @lru_cache(maxsize=1024)
 def kind_of_phase(name: str) -> PhaseKind | None:
-    words = _words(name[:LONGEST_NAME])
+    words = words_of(name[:LONGEST_NAME])
     for length in range(min(MAX_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             part = "_".join(words[start : start + length])
@@ -149,5 +149,6 @@ def spans_of_kind(
     return Samples(times[order], values[order], MEASURED)
 
 
-def _words(name: str) -> list[str]:
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in lower case: save, checkpoint of saveCheckpoint."""
     return WORD.findall(CAPITAL.sub(" ", name).lower())

@@ -1,4 +1,4 @@
-"""What the training thread does, from the names in its profile (pure).
+"""Activities of the training thread, by the names of functions in its profile (pure).
 
 A function is like a phase: its name tells its purpose. The outermost function with a known
 purpose counts, because what it calls belongs to it: the model within an evaluation, or the
@@ -8,16 +8,22 @@ decoder within the loading of a batch.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tracker.diagnosis.analysis.code_lines import FrameKind, innermost_own, kind_of
 from tracker.diagnosis.analysis.code_profile import STEPS, CallTree, Node, parse_profile
 from tracker.diagnosis.analysis.statistics import average
-from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.breakdown.phases import PhaseKind, kind_of_phase, words_of
+from tracker.diagnosis.engine.finding import Abstention, Evidence, Side
 from tracker.diagnosis.engine.wording import percent
-from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.signals import Samples, Tracked
+
+CODE_PROFILE = "code_profile"  # the signal
+# Summaries name a function or a line of the script after this; share links hide it.
+MOSTLY_IN = ", mostly in "
 
 # Limits are compared with shares without their error, which is large for few samples.
 FEWEST_SAMPLES = 50
@@ -71,9 +77,8 @@ FUNCTIONS = {
     ("safetensors.torch", "save_file"): PhaseKind.CHECKPOINT,
     ("safetensors.torch", "load_file"): PhaseKind.LOAD_MODEL,
 }
-# Functions of the standard library in which a thread waits for others.
+# Modules in which a thread waits for other threads.
 THREADING = frozenset({"threading", "queue", "concurrent.futures._base"})
-WAITING_FUNCTIONS = frozenset(("wait", "get", "put", "join", "result", "acquire"))
 # Words of users' functions that prepare a batch, besides those of phases.
 DATA_WORDS = frozenset(
     (
@@ -91,7 +96,6 @@ EVALUATION_WORDS = frozenset(
 )
 EVALUATION_NAMES = frozenset({"test", "val", "valid"})
 LOADING_WORDS = frozenset({"model", "weights", "checkpoint", "ckpt", "pretrained"})
-_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +106,42 @@ class Activity:
     least: float  # the share without its sampling error
     place: str
 
+    def evidence(self, what: str, limit: float) -> Evidence:
+        """Return the share of samples in `what` as evidence."""
+        return Evidence(
+            CODE_PROFILE,
+            f"samples in {what}, share",
+            self.share,
+            "share",
+            limit,
+            Side.ABOVE,
+        )
+
     def sentence(self, what: str) -> str:
         """Return "By function names, loading takes 61 % of …", without the final period."""
         return (
             f"By function names, {what} takes {percent(self.share)} of the training"
-            f" thread's time, mostly in {self.place}"
+            f" thread's time{MOSTLY_IN}{self.place}"
         )
+
+
+def activity_of_training(
+    code_profile: str,
+    losses: Mapping[str, Tracked] | None,
+    busiest_gpu_percent: Samples | None,
+    limit: float,
+    *kinds: PhaseKind,
+) -> Activity | Abstention | None:
+    """Return an activity whose share is above a limit; None if it is below.
+
+    A stage without a loss does not train: preparing or saving data may be its work.
+    """
+    if not losses:
+        return Abstention(("losses",))
+    found = find_activity(code_profile, busiest_gpu_percent, *kinds)
+    if found is None:
+        return Abstention((CODE_PROFILE,))
+    return found if found.least >= limit else None
 
 
 def find_activity(
@@ -142,9 +176,7 @@ def share_of_waits_for_threads(code_profile: str) -> float | None:
     waits = sum(
         node.samples
         for node in tree.nodes
-        if node.is_library
-        and node.where in THREADING
-        and node.function.rpartition(".")[2] in WAITING_FUNCTIONS
+        if node.where in THREADING and kind_of(node) is FrameKind.WAITING
     )
     return waits / tree.samples
 
@@ -181,7 +213,7 @@ def kind_of_library(node: Node) -> PhaseKind | None:
 def kind_of_function(name: str) -> PhaseKind | None:
     """Return the purpose of a user's function, from the last part of its qualified name."""
     name = name.rpartition(".")[2]
-    words = {word.lower() for word in _WORD.findall(name)}
+    words = set(words_of(name))
     if words & LOOP_WORDS:
         return None
     kind = kind_of_phase(name)
@@ -197,15 +229,14 @@ def kind_of_function(name: str) -> PhaseKind | None:
 
 def place_of(tree: CallTree, positions: Iterable[int]) -> tuple[str, int]:
     """Return the user's line with most of these samples, and their number; "" if none."""
-    by_line: dict[tuple[str, str, int], int] = {}
+    by_line: Counter[tuple[str, str, int]] = Counter()
     for position in positions:
-        own = [node for node in tree.stack(position) if not node.is_library]
-        if own:
-            key = (own[-1].function, own[-1].where, own[-1].line)
-            by_line[key] = by_line.get(key, 0) + tree.nodes[position].samples
+        own = innermost_own(tree, tree.nodes[position])
+        if own is not None:
+            key = (own.function, own.where, own.line)
+            by_line[key] += tree.nodes[position].samples
     if not by_line:
         return "", 0
-    function, where, line = largest = max(by_line, key=by_line.__getitem__)
+    (((function, where, line), samples),) = by_line.most_common(1)
     at = f"{where}:{line}"
-    text = at if function == "<module>" else f"{function} ({at})"
-    return text, by_line[largest]
+    return (at if function == "<module>" else f"{function} ({at})"), samples

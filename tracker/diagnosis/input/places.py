@@ -15,6 +15,7 @@ from tracker.diagnosis.breakdown.phases import PhaseKind
 from tracker.diagnosis.engine.finding import Evidence, Finding
 from tracker.diagnosis.engine.wording import percent
 from tracker.diagnosis.input.activities import (
+    CODE_PROFILE,
     DATA,
     FEWEST_SAMPLES,
     LOADER,
@@ -24,6 +25,9 @@ from tracker.diagnosis.input.activities import (
 
 # A line with less of the samples is not worth a sentence.
 NOTABLE_SHARE = 0.10
+
+# The sentence that names a line begins with this; share links hide it.
+THREAD_IS_IN = " The training thread is in "
 
 Selects = Callable[[CallTree, int], bool]
 
@@ -75,18 +79,17 @@ def with_place(rule: str, finding: Finding, code_profile: object) -> Finding:
     ]
     place, samples = place_of(tree, found)
     share = samples / tree.samples
-    is_of_profile = any(cited.signal == "code_profile" for cited in finding.evidence)
+    is_of_profile = any(cited.signal == CODE_PROFILE for cited in finding.evidence)
     if share < NOTABLE_SHARE or is_of_profile:
         return finding
     during = "training" if period == STEPS else "the start"
     return replace(
         finding,
         summary=(
-            f"{finding.summary} The training thread is in {place} for {percent(share)} of"
-            f" {during}."
+            f"{finding.summary}{THREAD_IS_IN}{place} for {percent(share)} of {during}."
         ),
         evidence=(
             *finding.evidence,
-            Evidence("code_profile", f"samples in {place}, share", share, "share"),
+            Evidence(CODE_PROFILE, f"samples in {place}, share", share, "share"),
         ),
     )

@@ -46,7 +46,11 @@ from tracker.diagnosis.engine.frameworks import phase_line
 from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import count, duration, percent, size
-from tracker.diagnosis.input.activities import find_activity
+from tracker.diagnosis.input.activities import (
+    CODE_PROFILE,
+    Activity,
+    activity_of_training,
+)
 from tracker.diagnosis.signals import Array, Samples, Tracked
 
 SPAN = Span.STAGE
@@ -122,16 +126,18 @@ def check_profile(
     framework: str | None = None,
     limits: Limits = Limits(),
 ) -> Answer:
-    if not losses:
-        return Abstention(("losses",))  # what does not train has other work
-    saving = find_activity(code_profile, busiest_gpu_percent, PhaseKind.CHECKPOINT)
-    if saving is None:
-        return Abstention(("code_profile",))
-    if saving.least < limits.profile_share:
-        return None
-    said = f"{saving.sentence('saving')}."
+    saving = activity_of_training(
+        code_profile,
+        losses,
+        busiest_gpu_percent,
+        limits.profile_share,
+        PhaseKind.CHECKPOINT,
+    )
+    if not isinstance(saving, Activity):
+        return saving
+    summary = f"{saving.sentence('saving')}."
     return _finding(
-        saving.share, said, "code_profile", SAMPLED, framework, limits=limits
+        saving.share, summary, CODE_PROFILE, SAMPLED, framework, limits=limits
     )
 
 

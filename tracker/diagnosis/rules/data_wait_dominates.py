@@ -56,7 +56,7 @@ from tracker.diagnosis.engine.finding import (
 from tracker.diagnosis.engine.speedup import expected_gain, gain_of_share
 from tracker.diagnosis.engine.wording import duration, percent
 from tracker.diagnosis.hardware.contention import CROWDED
-from tracker.diagnosis.input.activities import DATA, find_activity
+from tracker.diagnosis.input.activities import DATA, Activity, activity_of_training
 from tracker.diagnosis.input.code_lines import prefetch_line
 from tracker.diagnosis.input.trials import Trials
 from tracker.diagnosis.input.waiting import (
@@ -189,13 +189,11 @@ def check_profile(
         return None  # the rule about too few workers judges that
     if (average_or_none(job_main_thread_core_wait_share) or 0.0) >= CORE_WAIT_SHARE:
         return Abstention((CROWDED,))
-    if not losses:
-        return Abstention(("losses",))  # what does not train has other work
-    waiting = find_activity(code_profile, busiest_gpu_percent, *DATA)
-    if waiting is None:
-        return Abstention(("code_profile",))
-    if waiting.least < limits.profile_share:
-        return None
+    waiting = activity_of_training(
+        code_profile, losses, busiest_gpu_percent, limits.profile_share, *DATA
+    )
+    if not isinstance(waiting, Activity):
+        return waiting
     return Finding(
         severity=(
             Severity.CRITICAL
@@ -203,16 +201,7 @@ def check_profile(
             else Severity.WARNING
         ),
         summary=f"{waiting.sentence('getting batches')}.",
-        evidence=(
-            Evidence(
-                "code_profile",
-                "samples in the loading of batches, share",
-                waiting.share,
-                "share",
-                limits.profile_share,
-                Side.ABOVE,
-            ),
-        ),
+        evidence=(waiting.evidence("the loading of batches", limits.profile_share),),
         recommendations=(
             Recommendation(
                 "Prepare batches while the training step runs: load in worker processes"

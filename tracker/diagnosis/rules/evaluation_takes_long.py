@@ -51,7 +51,7 @@ from tracker.diagnosis.engine.frameworks import no_gradients_line
 from tracker.diagnosis.engine.rule import Span
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import count, duration, percent
-from tracker.diagnosis.input.activities import find_activity
+from tracker.diagnosis.input.activities import CODE_PROFILE, find_activity
 from tracker.diagnosis.signals import Array, Samples, Tracked
 
 SPAN = Span.STAGE
@@ -159,7 +159,7 @@ def check_profile(
         return None
     found = find_activity(code_profile, busiest_gpu_percent, PhaseKind.EVALUATE)
     if found is None:
-        return Abstention(("code_profile",))
+        return Abstention((CODE_PROFILE,))
     if found.least < limits.long_share:
         return None
     return Finding(
@@ -167,17 +167,7 @@ def check_profile(
             Severity.WARNING if found.share >= limits.large_share else Severity.NOTICE
         ),
         summary=f"{found.sentence('evaluation')}.",
-        evidence=(
-            Evidence(
-                "code_profile",
-                "samples in evaluations, share",
-                found.share,
-                "share",
-                limits.long_share,
-                Side.ABOVE,
-                release=limits.long_release_share,
-            ),
-        ),
+        evidence=(found.evidence("evaluations", limits.long_share),),
         recommendations=_recommendations(batch_size, framework),
         disproof=DISPROOF,
         gain=_gain(found.share, None),

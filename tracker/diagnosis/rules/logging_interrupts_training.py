@@ -37,7 +37,7 @@ from tracker.diagnosis.engine.finding import (
 )
 from tracker.diagnosis.engine.speedup import gain_of_share
 from tracker.diagnosis.engine.wording import duration, percent
-from tracker.diagnosis.input.activities import find_activity
+from tracker.diagnosis.input.activities import Activity, activity_of_training
 from tracker.diagnosis.input.waiting import measure_waiting
 from tracker.diagnosis.signals import Array, Samples, Tracked
 
@@ -122,28 +122,17 @@ def check_profile(
     framework: str | None = None,
     limits: Limits = Limits(),
 ) -> Answer:
-    if not losses:
-        return Abstention(("losses",))  # what does not train has other work
-    logging = find_activity(code_profile, busiest_gpu_percent, PhaseKind.LOG)
-    if logging is None:
-        return Abstention(("code_profile",))
-    if logging.least < limits.profile_share:
-        return None
+    logging = activity_of_training(
+        code_profile, losses, busiest_gpu_percent, limits.profile_share, PhaseKind.LOG
+    )
+    if not isinstance(logging, Activity):
+        return logging
     return Finding(
         severity=(
             Severity.WARNING if logging.share >= limits.large_share else Severity.NOTICE
         ),
         summary=f"{logging.sentence('logging')}.",
-        evidence=(
-            Evidence(
-                "code_profile",
-                "samples in logging, share",
-                logging.share,
-                "share",
-                limits.profile_share,
-                Side.ABOVE,
-            ),
-        ),
+        evidence=(logging.evidence("logging", limits.profile_share),),
         recommendations=_recommendations(1.0, framework, limits),
         disproof=DISPROOF,
         gain=gain_of_share(logging.share, "Logging"),

@@ -48,7 +48,7 @@ from tracker.diagnosis.engine.frameworks import ON_PYTORCH, loader_workers_line
 from tracker.diagnosis.engine.speedup import Floor, expected_gain, gain_of_share
 from tracker.diagnosis.engine.wording import cores, count, duration, percent, size
 from tracker.diagnosis.hardware.contention import CROWDED, is_crowded
-from tracker.diagnosis.input.activities import DATA, find_activity
+from tracker.diagnosis.input.activities import DATA, Activity, activity_of_training
 from tracker.diagnosis.input.loading import (
     SPARE,
     Loading,
@@ -219,13 +219,11 @@ def check_profile(
 ) -> Answer:
     if typical(job_workers) >= 1 or effective_cores < limits.fewest_cores:
         return None
-    if not losses:
-        return Abstention(("losses",))  # what does not train has other work
-    loading = find_activity(code_profile, busiest_gpu_percent, *DATA)
-    if loading is None:
-        return Abstention(("code_profile",))
-    if loading.least < limits.profile_share:
-        return None
+    loading = activity_of_training(
+        code_profile, losses, busiest_gpu_percent, limits.profile_share, *DATA
+    )
+    if not isinstance(loading, Activity):
+        return loading
     workers = int(
         min(effective_cores, 1 + loading.share / max(1e-9, 1.0 - loading.share))
     )
@@ -240,14 +238,7 @@ def check_profile(
             " processes."
         ),
         evidence=(
-            Evidence(
-                "code_profile",
-                "samples in the preparation of batches, share",
-                loading.share,
-                "share",
-                limits.profile_share,
-                Side.ABOVE,
-            ),
+            loading.evidence("the preparation of batches", limits.profile_share),
             Evidence("job_workers", "child processes", 0.0, "processes"),
         ),
         recommendations=(
