@@ -44,6 +44,7 @@ from tracker.diagnosis.engine.judgement import (
 from tracker.diagnosis.engine.measurements import Measurements, Window, clean
 from tracker.diagnosis.engine.rule import Rule, Span
 from tracker.diagnosis.engine.speedup import Recovery, with_recovery
+from tracker.diagnosis.input.activities import CODE_PROFILE
 from tracker.diagnosis.input.places import with_place
 from tracker.diagnosis.rules import RULES
 
@@ -204,7 +205,7 @@ def _note_answer(
 ) -> None:
     try:
         answers = _ask_everywhere(rule, stage, open_findings)
-        if rule.of_profile and not any(isinstance(a, Judgement) for a in answers):
+        if rule.of_profile and all(isinstance(a, Abstention) for a in answers):
             by_profile = _ask_everywhere(rule.of_profile, stage, open_findings)
             # The profile shows faults, but not that there are none.
             answers += [each for each in by_profile if isinstance(each, Judgement)]
@@ -304,7 +305,7 @@ def _judge(
     if share < (LEAVE_SHARE if is_open else ENTER_SHARE) or not found:
         return None
 
-    profile = stage.measurements.facts.get("code_profile")
+    profile = stage.measurements.facts.get(CODE_PROFILE)
     finding = with_place(rule.name, whole or found[-1], profile)
     learned = with_recovery(finding.gain, stage.recoveries.get(rule.name))
     finding = replace(

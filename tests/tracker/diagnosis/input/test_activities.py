@@ -120,7 +120,7 @@ def diagnosed(text, *, workers=0.0, sampled=None, **more):
     }
     sampled = {"job_cpu_cores": [1.0] * 100, **(sampled or {})}
     sampled = {"job_workers": [workers] * 100, **sampled}
-    more = {"losses": tracked("train/loss"), **more}
+    more = {"losses": tracked("train/loss"), "step_rows": steps(count=0), **more}
     return diagnose(stage(facts=facts, sampled=sampled, **more))
 
 
@@ -146,6 +146,12 @@ def test_a_script_without_timers_gets_a_finding_that_names_the_line(place, rule)
     assert "takes 40 % of the training thread's time" in summary
     assert f"mostly in {function} ({file}:{line})" in summary
     assert found[0].finding.gain.bound == pytest.approx(1 / 0.6, rel=0.01)
+
+
+def test_measured_times_are_believed_instead_of_names():
+    text = profile((400, MAIN, DECODE), (600, MAIN, STEP))
+    rows = steps(total=1.0, waiting=0.01, count=100)
+    assert diagnosed(text, step_rows=rows).findings == ()
 
 
 @pytest.mark.parametrize("place", [DECODE, SAVE, LOG])
