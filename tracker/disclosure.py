@@ -15,13 +15,11 @@ from typing import Final
 from uuid import UUID
 
 from tracker.actor import Actor, Part
+from tracker.diagnosis.input.activities import CODE_PROFILE, MOSTLY_IN
+from tracker.diagnosis.input.places import THREAD_IS_IN
 from tracker.diagnosis.rules import RULES
 from tracker.models import Kind
-from tracker.queries.diagnoses.diagnoses import (
-    PROFILE_SIGNAL,
-    FindingView,
-    StageDiagnosis,
-)
+from tracker.queries.diagnoses.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.diagnoses.time_breakdowns import LedgerView
 from tracker.queries.ladders.ladders import LadderView
 from tracker.queries.ladders.steps import RungView
@@ -62,10 +60,7 @@ COMPARING = frozenset(
     rule.name for rule in RULES if OTHER_RUNS & {*rule.needs, *rule.may_use}
 )
 # Phrases of summaries after which a function or a line of the script is named.
-BEFORE_PLACES = {
-    " The training thread is in ": "",
-    ", mostly in ": ".",
-}
+BEFORE_PLACES = {THREAD_IS_IN: "", MOSTLY_IN: "."}
 CODE_NOT_SHARED = "This finding names code of the run, which is not shared here."
 NOT_SHARED = (
     "This rule compares runs, and the other runs of the project are not shared here."
@@ -228,10 +223,10 @@ def _seen_findings(actor: Actor, findings: Iterable[FindingView]) -> list[Findin
 
 
 def _seen_finding(actor: Actor, finding: FindingView) -> FindingView:
+    if not actor.sees(Part.ENVIRONMENT):
+        finding = _without_code(finding)
     if finding.rule in COMPARING:
         finding = _without_other_runs(finding)
-    elif not actor.sees(Part.ENVIRONMENT):
-        finding = _without_code(finding)
     return replace(
         finding,
         symptoms=_seen_findings(actor, finding.symptoms),
@@ -241,13 +236,14 @@ def _seen_finding(actor: Actor, finding: FindingView) -> FindingView:
 
 def _without_code(finding: FindingView) -> FindingView:
     """Remove functions and lines of the script, which come from the profile."""
-    evidence = tuple(row for row in finding.evidence if row.signal != PROFILE_SIGNAL)
+    evidence = tuple(row for row in finding.evidence if row.signal != CODE_PROFILE)
     if len(evidence) == len(finding.evidence):
         return finding
-    said = finding.summary
+    summary = finding.summary
+    phrases = (phrase for phrase in BEFORE_PLACES if phrase in summary)
     # The first, because names of files may contain the others.
-    first = min((p for p in BEFORE_PLACES if p in said), key=said.index, default="")
-    before = said.partition(first)[0] + BEFORE_PLACES[first] if first else ""
+    first = min(phrases, key=summary.index, default="")
+    before = summary.partition(first)[0] + BEFORE_PLACES[first] if first else ""
     return replace(finding, summary=before or CODE_NOT_SHARED, evidence=evidence)
 
 

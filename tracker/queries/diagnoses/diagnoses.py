@@ -22,6 +22,7 @@ from tracker.diagnosis.engine.finding import (
 from tracker.diagnosis.engine.judgement import Judgement, Label, label_of
 from tracker.diagnosis.engine.measurements import Window
 from tracker.diagnosis.engine.supply import Supply, supply_of
+from tracker.diagnosis.input.activities import CODE_PROFILE
 from tracker.diagnosis.rules import RULES
 from tracker.diagnosis.signals import SIGNALS
 from tracker.models import Diagnosis, Finding, Run
@@ -30,7 +31,6 @@ from tracker.queries.runs.columns import each_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROUNDING = 1e-6
-PROFILE_SIGNAL = "code_profile"
 TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -155,7 +155,7 @@ class FindingView:
     @property
     def cites_profile(self) -> bool:
         """Return whether its evidence comes from the code profile."""
-        return any(row.signal == PROFILE_SIGNAL for row in self.evidence)
+        return any(row.signal == CODE_PROFILE for row in self.evidence)
 
     @property
     def all_symptoms(self) -> list[FindingView]:
