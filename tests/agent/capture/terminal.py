@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -28,13 +29,14 @@ if not job:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execv(sys.argv[1], sys.argv[1:])
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 while True:
     _, status = os.waitpid(job, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
         break
     os.tcsetpgrp(0, os.getpgrp())
     os.write(1, b"<stopped>")
-    os.read(0, 100)
+    signal.sigwait({signal.SIGUSR1})
     os.tcsetpgrp(0, job)
     os.killpg(job, signal.SIGCONT)
 os.tcsetpgrp(0, os.getpgrp())
@@ -71,6 +73,11 @@ class Terminal:
             **streams,
         )
         return self.shell
+
+    def continue_job(self) -> None:
+        """Do what `fg` does; typed, the job could read a part of the line on gVisor."""
+        assert self.shell is not None
+        self.shell.send_signal(signal.SIGUSR1)
 
     def type(self, keys: bytes) -> None:
         os.write(self.main, keys)

@@ -137,8 +137,7 @@ def test_ctrl_z_stops_the_job_which_goes_on_later(tracker, terminal, run_program
     terminal.wait_for(b"ready;")
     terminal.type(CTRL_Z)
     terminal.wait_for(b"<stopped>")
-    # The shell takes this line, and continues its job.
-    terminal.type(b"fg\r")
+    terminal.continue_job()
     terminal.type(b"typed\r")
 
     terminal.wait_for(b"<ended 0>")
@@ -218,7 +217,7 @@ open("done", "w").close()
 
     # The shell has noticed that its job was stopped.
     terminal.wait_for(b"<stopped>")
-    terminal.type(b"fg\r")
+    terminal.continue_job()
     terminal.wait_for(b"<ended 0>")
     stored = tracker.texts(OUT)
     assert stored[0].startswith("first")
