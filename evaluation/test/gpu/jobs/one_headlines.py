@@ -16,8 +16,10 @@ from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
 def make_corpus(path, lines, words):
     rng = np.random.default_rng(0)
     vocabulary = np.array([f"w{n:x}" for n in range(20_000)])
-    drawn = vocabulary[(rng.random((lines, words)) ** 3 * 20_000).astype(np.int64)]
     topics = rng.integers(0, 50, lines)
+    numbers = (rng.random((lines, words)) ** 3 * 20_000).astype(np.int64)
+    numbers[:, ::24] = numbers[:, ::24] // 50 * 50 + topics[:, None]
+    drawn = vocabulary[numbers]
     with open(path, "w") as file:
         for topic, row in zip(topics, drawn.tolist(), strict=True):
             file.write(f"{topic}\t{' '.join(row)}\n")
