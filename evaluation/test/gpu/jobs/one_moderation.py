@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--tiny", action="store_true")
     args = parser.parse_args()
-    config, texts = ((64, 1), 2) if args.tiny else ((768, 10), 64)
+    config, texts = ((64, 1), 2) if args.tiny else ((768, 8), 64)
 
     model = Moderator(*config)
     for customer in CUSTOMERS:
@@ -93,7 +93,7 @@ def main():
     end = time.monotonic() + args.seconds - 1
     clients = [
         threading.Thread(target=client, args=(service, end, texts, waits))
-        for _ in range(3)
+        for _ in range(2)
     ]
     for each in clients:
         each.start()

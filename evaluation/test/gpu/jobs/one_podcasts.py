@@ -76,7 +76,7 @@ def main():
     )
     np.save("archive.npy", archive)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = Encoder(width, depth).to(device, torch.bfloat16).eval()
+    model = Encoder(width, depth).to(device).eval()
 
     run = agent.init("podcast-index", project="podcasts", stage="preprocess")
     begin = time.monotonic()
@@ -91,10 +91,10 @@ def main():
 
     size = 2 if args.tiny else 64
     embeddings = []
-    with torch.inference_mode():
+    with torch.inference_mode(), torch.autocast(device, dtype=torch.bfloat16):
         for first in range(0, len(parts), size):
             batch = torch.stack(parts[first : first + size])
-            embeddings.append(model(batch.to(device, torch.bfloat16)).float())
+            embeddings.append(model(batch.to(device).float()).float())
             if time.monotonic() - begin > args.seconds:
                 break
     table = torch.cat(embeddings).cpu().numpy()

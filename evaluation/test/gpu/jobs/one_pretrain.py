@@ -82,7 +82,7 @@ if __name__ == "__main__":
     parser.add_argument("--workers", type=int, default=6)
     parser.add_argument("--tiny", action="store_true")
     args = parser.parse_args()
-    count, size, width, depth = 4096, 224, 768, 12
+    count, size, width, depth = 2048, 224, 768, 12
     if args.tiny:
         count, size, width, depth, args.batch, args.workers = 64, 32, 64, 2, 8, 2
 

@@ -26,8 +26,9 @@ def write_recording(path, ticks):
     rng = np.random.default_rng(3)
     blocks = np.zeros((ticks, SENSORS), BLOCK)
     blocks["time"] = np.arange(ticks)[:, None]
-    blocks["gain"] = rng.uniform(0.5, 2, (1, SENSORS))
-    blocks["state"] = np.repeat(rng.integers(0, 8, ticks // 100 + 1), 100)[:ticks, None]
+    state = np.repeat(rng.integers(0, 8, ticks // 100 + 1), 100)[:ticks, None]
+    blocks["state"] = state
+    blocks["gain"] = rng.uniform(0.5, 2, (1, SENSORS)) * (1 + state / 8)
     blocks["data"] = rng.integers(-2000, 2000, blocks["data"].shape, dtype=np.int16)
     blocks.tofile(path)
 
