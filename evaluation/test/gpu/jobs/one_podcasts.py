@@ -91,10 +91,12 @@ def main():
 
     size = 2 if args.tiny else 64
     embeddings = []
-    with torch.inference_mode(), torch.autocast(device, dtype=torch.bfloat16):
+    with torch.inference_mode():
         for first in range(0, len(parts), size):
             batch = torch.stack(parts[first : first + size])
-            embeddings.append(model(batch.to(device).float()).float())
+            with torch.autocast(device, dtype=torch.bfloat16):
+                output = model(batch.to(device).float())
+            embeddings.append(output.float())
             if time.monotonic() - begin > args.seconds:
                 break
     table = torch.cat(embeddings).cpu().numpy()
