@@ -56,8 +56,8 @@ class Job:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """Return how the job is recorded: a long one once, to save time."""
-        if not self.part.endswith("/long"):
+        """Return how the job is recorded: a long one and one on a GPU once."""
+        if self.part in ("tune", "test"):
             return MODES
         return ("neighbors",) if self.neighbor else ("alone",)
 

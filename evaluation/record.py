@@ -1,9 +1,8 @@
 """Records jobs: runs each script with the agent offline and keeps its upload data.
 
-python -m evaluation.record --missing                    all jobs, in both modes python
--m evaluation.record --missing --mode alone       one mode python -m evaluation.record
-NAME … --mode neighbors      jobs by name, again python -m evaluation.record --list
-jobs without recordings
+`--missing` records all jobs without a recording, in both modes or in the one that
+`--mode` names; names of jobs record these again; `--list` prints what `--missing` would
+record.
 
 Scripts run at normal priority, one at a time. `alone` waits until other programs use
 less than a tenth of a core, and repeats disturbed jobs; `neighbors` runs a program next
@@ -14,6 +13,7 @@ interpreter that has them and the agent's requirements.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import shutil
@@ -39,7 +39,6 @@ from evaluation.recordings import (
 )
 
 DISTURBED_CORES = 0.15
-LONGEST_SECONDS = 240.0
 # A job that hangs is killed so long after its start.
 HANGS_SECONDS = 40.0
 
@@ -50,7 +49,10 @@ def main() -> None:
     if options.list:
         print("\n".join(f"{job.part} {job.name} {mode}" for job, mode in wanted))
         return
+    end = time.monotonic() + options.most_seconds
     for position, (job, mode) in enumerate(wanted, start=1):
+        if time.monotonic() > end:
+            break
         print(f"[{position}/{len(wanted)}] {job.name} {mode}: ", end="", flush=True)
         try:
             print(record(job, mode, options), flush=True)
@@ -65,11 +67,17 @@ def parse() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="jobs to record again")
     parser.add_argument("--missing", action="store_true", help="all without recording")
     parser.add_argument("--list", action="store_true", help="print, record nothing")
-    parser.add_argument("--part", choices=PARTS, help="by default all")
+    parser.add_argument("--part", choices=PARTS, action="append", help="by default all")
     parser.add_argument("--mode", choices=MODES, action="append")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument(
         "--patience", type=float, default=600.0, help="seconds to wait for quiet"
+    )
+    parser.add_argument(
+        "--longest", type=float, default=240.0, help="seconds until a job is killed"
+    )
+    parser.add_argument(
+        "--most-seconds", type=float, default=math.inf, help="start no job after that"
     )
     parser.add_argument("--attempts", type=int, default=3, help="of mode alone")
     return parser.parse_args()
@@ -77,8 +85,7 @@ def parse() -> argparse.Namespace:
 
 def missing(options: argparse.Namespace) -> list[tuple[Job, str]]:
     """Return the jobs and modes without recordings, mode by mode."""
-    parts = [options.part] if options.part else PARTS
-    jobs = [job for part in parts for job in jobs_of(part)]
+    jobs = [job for part in options.part or PARTS for job in jobs_of(part)]
     if options.names:
         jobs = [job for job in jobs if job.name in options.names]
     return [
@@ -102,7 +109,7 @@ def record(job: Job, mode: str, options: argparse.Namespace) -> str:
         if mode == "alone":
             wait_until_quiet(options.patience)
         with neighbor(job.neighbor if mode == "neighbors" else ""):
-            made = run_script(job, mode, options.python)
+            made = run_script(job, mode, options.python, options.longest)
         if best is None or _foreign(made) < _foreign(best):
             best = made
         if mode == "alone" and _foreign(best) <= DISTURBED_CORES:
@@ -131,13 +138,16 @@ class Script(Protocol):
     def hangs(self) -> bool: ...
 
 
-def run_script(job: Script, mode: str, python: str) -> Recording:
+def run_script(
+    job: Script, mode: str, python: str, longest_seconds: float = 240.0
+) -> Recording:
     """Run a script like its user, and return the upload data of its processes."""
     with tempfile.TemporaryDirectory(prefix="job-") as folder:
         spool, work = Path(folder, "spool"), Path(folder, "work")
         work.mkdir()
         # Outside of the repository, whose Git state the agent would record.
         script = shutil.copy(job.path, work)
+        paths = [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         began, busy = time.monotonic(), busy_seconds()
         own = time.process_time()
         process = subprocess.Popen(
@@ -145,7 +155,7 @@ def run_script(job: Script, mode: str, python: str) -> Recording:
             cwd=work,
             env={
                 **os.environ,
-                "PYTHONPATH": str(HERE.parent),
+                "PYTHONPATH": os.pathsep.join(paths),
                 "SEAMARK_SPOOL": str(spool),
                 "SEAMARK_MODE": "offline",
             },
@@ -154,7 +164,7 @@ def run_script(job: Script, mode: str, python: str) -> Recording:
             text=True,
             process_group=0,
         )
-        errors, used = _end_of(process, job)
+        errors, used = _end_of(process, job, longest_seconds)
         seconds = time.monotonic() - began
         foreign = busy_seconds() - busy - used - (time.process_time() - own)
         if not job.hangs and bool(process.returncode) != job.fails:
@@ -171,12 +181,14 @@ def run_script(job: Script, mode: str, python: str) -> Recording:
     )
 
 
-def _end_of(process: subprocess.Popen[str], job: Script) -> tuple[str, float]:
+def _end_of(
+    process: subprocess.Popen[str], job: Script, longest_seconds: float
+) -> tuple[str, float]:
     """Wait for a job; return its errors and the CPU seconds of all its processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         _, errors = process.communicate(
-            timeout=HANGS_SECONDS if job.hangs else LONGEST_SECONDS
+            timeout=HANGS_SECONDS if job.hangs else longest_seconds
         )
     except subprocess.TimeoutExpired:
         if not job.hangs:

@@ -15,8 +15,9 @@ from seamark.queue.frames import Frame
 from seamark.queue.spool_reader import find_spools
 
 HERE = Path(__file__).parent
-# Jobs of the folders "long" run for 60 to 90 seconds and are by other authors.
-PARTS = ("tune", "tune/long", "test", "test/long")
+# Jobs of the folders "long" run for 60 to 90 seconds, those of "gpu" on a GPU; both are
+# by other authors.
+PARTS = ("tune", "tune/long", "tune/gpu", "test", "test/long", "test/gpu")
 # Jobs of evaluation/synthetic; rules were written with them, so they are part of tune.
 SYNTHETIC = HERE / "tune" / "synthetic"
 HOST = "trainer"

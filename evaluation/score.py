@@ -6,7 +6,7 @@ python -m evaluation.score --table            which rules have recordings
 python -m evaluation.score --write            write the figures into docs/evaluation.md
 python -m evaluation.score --part tune houses -v    jobs by prefix, with all findings
 
-For test and test/long it prints totals only.
+For the parts of test it prints totals only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from evaluation.verdicts import Replayed, Share, Verdict, verdict_of
 
 PAGE = HERE.parent / "docs" / "evaluation.md"
 # Single results of the other parts are not printed: no rule may be written for them.
-DEVELOPED_WITH = ("tune", "tune/long")
+DEVELOPED_WITH = ("tune", "tune/long", "tune/gpu")
 MODES = ("alone", "disturbed", "neighbors", "synthetic")
 
 
@@ -161,10 +161,12 @@ def summary(scored: dict[str, list[Replayed]]) -> str:
     """Return one column for each kind of recordings, with shares of all modes."""
     columns = {
         "tune: scripts": [o for o in scored["tune"] if o.mode != "synthetic"],
-        "tune: long scripts": scored["tune/long"],
+        "tune: long scripts": scored.get("tune/long", []),
+        "tune: GPU scripts": scored.get("tune/gpu", []),
         "tune: synthetic": [o for o in scored["tune"] if o.mode == "synthetic"],
         "test: scripts": scored["test"],
-        "test: long scripts": scored["test/long"],
+        "test: long scripts": scored.get("test/long", []),
+        "test: GPU scripts": scored.get("test/gpu", []),
     }
     rows = [("recordings", *(str(len(c)) for c in columns.values()))]
     rows += [

@@ -5,7 +5,7 @@ from evaluation.record import missing
 
 
 def options(**given):
-    return Namespace(**{"names": [], "part": "tune", "mode": ["alone"], **given})
+    return Namespace(**{"names": [], "part": ["tune"], "mode": ["alone"], **given})
 
 
 def test_what_has_a_recording_is_not_missing():

@@ -70,14 +70,18 @@ def test_the_summary_separates_jobs_next_to_neighbors():
     )
 
     rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
-    cells = {row[1]: row[2:7] for row in rows}
-    assert cells["recordings"] == ["1", "0", "1", "2", "1"]
-    one = "1 of 1"
-    assert [cell[:6] for cell in cells["fault found"]] == ["–", "–", one, one, one]
+    cells = {row[1]: row[2:9] for row in rows}
+    assert cells["recordings"] == ["1", "0", "0", "1", "2", "1", "0"]
+    one, nothing = "1 of 1", "–"
+    assert [cell[:6] for cell in cells["fault found"]] == [
+        *(nothing, nothing, nothing, one, one, one, nothing)
+    ]
     alone = cells["healthy job accused, no neighbors"]
     beside = cells["healthy job accused, next to neighbors"]
-    assert [cell[:6] for cell in alone] == ["–", "–", "–", "0 of 1", "–"]
-    assert [cell[:6] for cell in beside] == [one, "–", "–", "–", "–"]
+    assert [cell[:6] for cell in alone] == [
+        *(nothing, nothing, nothing, nothing, "0 of 1", nothing, nothing)
+    ]
+    assert [cell[:6] for cell in beside] == [one, *[nothing] * 6]
 
 
 def test_intervals_are_those_of_wilson():
