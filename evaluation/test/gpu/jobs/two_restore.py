@@ -10,7 +10,7 @@ import agent
 
 ap = argparse.ArgumentParser()
 ap.add_argument("--seconds", type=float, default=20)
-ap.add_argument("--batch", type=int, default=16)
+ap.add_argument("--batch", type=int, default=8)
 ap.add_argument("--tiny", action="store_true")
 a = ap.parse_args()
 dev = "cuda" if torch.cuda.is_available() else "cpu"

@@ -31,7 +31,7 @@ class Swarm:
         fresh = self.target + torch.randn_like(self.target)
         self.position = torch.where(lost, fresh, self.position)
         self.velocity = self.velocity * ~lost
-        return -distance.clamp(max=5) - 0.05 * action.square().sum(-1)
+        return -0.1 * distance.clamp(max=5) - 0.005 * action.square().sum(-1)
 
 
 class Policy(nn.Module):
@@ -92,8 +92,8 @@ def main():
                 values.append(policy(swarm.observe())[1])
             advantage, gains = 0, []
             for t in reversed(range(horizon)):
-                delta = rewards[t] + 0.98 * values[t + 1] - values[t]
-                advantage = delta + 0.98 * 0.95 * advantage
+                delta = rewards[t] + 0.95 * values[t + 1] - values[t]
+                advantage = delta + 0.95 * 0.95 * advantage
                 gains.append(advantage)
             gain = torch.cat(gains[::-1])
             goal = gain + torch.cat(values[:-1])
