@@ -88,7 +88,9 @@ def main():
     run = agent.init("melody", project="music", stage="train")
     begin = time.monotonic()
     saver = ModelCheckpoint(
-        dirpath="melody-checkpoints", every_n_train_steps=40, save_top_k=1
+        dirpath="melody-checkpoints",
+        every_n_train_steps=4 if args.tiny else 40,
+        save_top_k=1,
     )
     trainer = pl.Trainer(
         accelerator="auto",
