@@ -96,9 +96,11 @@ class ScheduledProbe:
             )
 
     def close(self) -> None:
-        if self._probe is not None and self._started_at is None:
-            with contextlib.suppress(Exception):
-                self._probe.close()
+        """End the probe, unless it hangs; a second call does nothing."""
+        if self._started_at is not None:
+            return
+        self._is_done = True
+        self._close_probe()
 
     def _sample(self, now: float) -> Mapping[str, float]:
         if self._probe is None:
@@ -132,9 +134,14 @@ class ScheduledProbe:
             f"retrying every {_FAILED_INTERVAL_SECONDS:.0f} s",
         )
         self._failures += 1
-        if self._failures >= _FAILURES_BEFORE_REMAKING and self._probe is not None:
+        if self._failures >= _FAILURES_BEFORE_REMAKING:
             self._failures = 0
-            probe, self._probe = self._probe, None
+            self._close_probe()
+
+    def _close_probe(self) -> None:
+        # Forgotten first: to free memory of a driver's library twice ends the process.
+        probe, self._probe = self._probe, None
+        if probe is not None:
             # Its resources may be gone already.
             with contextlib.suppress(Exception):
                 probe.close()

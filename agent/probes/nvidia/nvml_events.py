@@ -58,7 +58,7 @@ class NvmlEventsProbe(Probe):
         self._news: dict[str, Value] = {}
         try:
             gpus = visible_gpus(self._library, environment).gpus
-            self._events = self._library.nvmlEventSetCreate()
+            self._events: Any = self._library.nvmlEventSetCreate()
         except self._library.NVMLError as error:
             raise ProbeUnavailable(f"no events from the driver ({error})") from error
         try:
@@ -90,8 +90,11 @@ class NvmlEventsProbe(Probe):
         return news
 
     def close(self) -> None:
-        with contextlib.suppress(self._library.NVMLError):
-            self._library.nvmlEventSetFree(self._events)
+        # The library frees the memory without a check: a second time ends the process.
+        events, self._events = self._events, None
+        if events is not None:
+            with contextlib.suppress(self._library.NVMLError):
+                self._library.nvmlEventSetFree(events)
 
     def _register(self, gpus: Mapping[int, Any]) -> None:
         for index, gpu in gpus.items():

@@ -159,6 +159,22 @@ def test_a_probe_that_keeps_failing_is_made_anew(bench, monkeypatch):
     assert len(closed) == 2
 
 
+def test_a_probe_with_a_thread_is_closed_once_however_often_the_end_is_told(bench):
+    closed = []
+    probe = make_probe(
+        {"gpu/0/a": 1.0},
+        may_hang=True,
+        close=lambda self: closed.append(self),  # noqa: PLW0108
+    )
+    running = bench(probe, interval=0.01)
+    wait_until(lambda: running.turn() and probe.asked)
+
+    for _ in range(3):
+        running.sampler.stop(5.0)
+
+    assert len(closed) == 1
+
+
 class Driver:
     """Answers while it is there; `made` has the jobs of the probes that were made."""
 

@@ -48,6 +48,16 @@ def test_a_gpu_that_must_be_reset_leaves_the_others_to_be_heard(driver):
     assert probe.sample(0.0) == {"gpu/1/xid": 48}
 
 
+def test_the_set_of_events_is_freed_once(driver):
+    library = driver(Card())
+    probe = NvmlEventsProbe(pynvml, {})
+
+    probe.close()
+    probe.close()
+
+    assert library.calls.count("nvmlEventSetFree") == 1
+
+
 @pytest.mark.parametrize(
     "card",
     [
