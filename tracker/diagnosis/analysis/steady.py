@@ -14,7 +14,8 @@ is enough for a finding, but never confirms it.
 
 Without steps: from the first sample in which the stage works to the last. If the stage does
 several kinds of work in sequence, only the longest period counts, or the latest one while the
-stage runs.
+stage runs. Steps that a script logs count for rules about GPUs only: the driver measures a GPU
+as a whole, so a few seconds are enough.
 """
 
 from __future__ import annotations
@@ -61,14 +62,22 @@ class SteadyPart:
     step_count: int
     is_steady: bool
     is_traced: bool = False
+    logged_steps: int = 0
 
     @property
     def is_long_enough(self) -> bool:
         if self.is_traced:
             return self.step_count >= FEWEST_TRACED_STEPS
+        return self._is_long_enough_with(self.step_count)
+
+    @property
+    def is_long_enough_for_gpus(self) -> bool:
+        return self.is_long_enough or self._is_long_enough_with(self.logged_steps)
+
+    def _is_long_enough_with(self, steps: int) -> bool:
         seconds = self.window.seconds
         return seconds >= FEWEST_SECONDS or (
-            self.step_count >= FEWEST_STEPS and seconds >= FEWEST_SECONDS_OF_STEPS
+            steps >= FEWEST_STEPS and seconds >= FEWEST_SECONDS_OF_STEPS
         )
 
 
@@ -162,10 +171,11 @@ def _working_part(measurements: Measurements, *, has_ended: bool) -> SteadyPart 
     whole = Window(min(working) - 1, max(working))
     regimes = [_overlap(regime, whole) for regime in find_regimes(measurements)]
     long_enough = [each for each in regimes if each.seconds >= FEWEST_SECONDS]
-    if not long_enough:
-        return SteadyPart(whole, 0, is_steady=True)
-    longest = max(long_enough, key=lambda window: window.seconds)
-    return SteadyPart(longest if has_ended else long_enough[-1], 0, is_steady=True)
+    if long_enough:
+        longest = max(long_enough, key=lambda window: window.seconds)
+        whole = longest if has_ended else long_enough[-1]
+    logged = len(measurements.within(whole).logged_steps)
+    return SteadyPart(whole, 0, is_steady=True, logged_steps=logged)
 
 
 def _overlap(one: Window, other: Window) -> Window:

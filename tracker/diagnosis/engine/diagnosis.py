@@ -186,7 +186,11 @@ class _Stage:
         else:
             if self.steady is None or self.judged is None:
                 return None
-            if not self.steady.is_long_enough:
+            if not (
+                self.steady.is_long_enough_for_gpus
+                if rule.is_about_gpus
+                else self.steady.is_long_enough
+            ):
                 return None
             whole, window, parts = self.whole, self.judged, self.parts
             windows = self.windows
