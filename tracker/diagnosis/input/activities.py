@@ -8,7 +8,7 @@ decoder within the loading of a batch.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +24,10 @@ from tracker.diagnosis.signals import Samples, Tracked
 CODE_PROFILE = "code_profile"  # the signal
 # Summaries name a function or a line of the script after this; share links hide it.
 MOSTLY_IN = ", mostly in "
+
+SCRIPT = "<module>"  # the function of lines outside of functions
+# From this share of a function's samples on, one line is named.
+ONE_LINE = 0.6
 
 # Limits are compared with shares without their error, which is large for few samples.
 FEWEST_SAMPLES = 50
@@ -77,6 +81,9 @@ FUNCTIONS = {
     ("safetensors.torch", "save_file"): PhaseKind.CHECKPOINT,
     ("safetensors.torch", "load_file"): PhaseKind.LOAD_MODEL,
 }
+# Packages that launch the work of a model on a GPU.
+LAUNCHING = ("torch.nn", "torch.autograd", "torch.optim", "torch._tensor", "torch.amp")
+BACKWARD = "torch.autograd"
 # Modules in which a thread waits for other threads.
 THREADING = frozenset({"threading", "queue", "concurrent.futures._base"})
 # Words of users' functions that prepare a batch, besides those of phases.
@@ -163,9 +170,14 @@ def find_activity(
     share = sum(tree.nodes[position].samples for position in found) / tree.samples
     if busiest_gpu_percent is not None:
         share = min(share, 1.0 - average(busiest_gpu_percent.values) / 100)
-    error = 2.0 * math.sqrt(share * (1.0 - share) / tree.samples)
     place, _ = place_of(tree, found)
-    return Activity(share, share - error, place or "libraries")
+    least = share - _error_of(share, tree.samples)
+    return Activity(share, least, place or "libraries")
+
+
+def _error_of(share: float, samples: int) -> float:
+    """Return two standard errors."""
+    return 2.0 * math.sqrt(share * (1.0 - share) / samples)
 
 
 def share_of_waits_for_threads(code_profile: str) -> float | None:
@@ -179,6 +191,43 @@ def share_of_waits_for_threads(code_profile: str) -> float | None:
         if node.where in THREADING and kind_of(node) is FrameKind.WAITING
     )
     return waits / tree.samples
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """Shares of the samples of training: in the model and its optimizer, and backward."""
+
+    share: float
+    least: float  # the share without its sampling error
+    backward_share: float
+    place: str
+
+
+def find_launches(code_profile: str) -> Launches | None:
+    """Return the part of training in which PyTorch issues work; None if it is unknown.
+
+    The user's own layers belong to it; what has another purpose, such as an evaluation,
+    does not, nor does waiting.
+    """
+    tree = parse_profile(code_profile).get(STEPS)
+    if tree is None or tree.samples < FEWEST_SAMPLES:
+        return None
+    found, backward = [], 0
+    for position, node in enumerate(tree.nodes):
+        modules = [each.where for each in tree.stack(position) if each.is_library]
+        if (
+            node.samples
+            and any(module.startswith(LAUNCHING) for module in modules)
+            and kind_of(node) is not FrameKind.WAITING
+            and kind_of_stack(tree, position) is None
+        ):
+            found.append(position)
+            is_backward = any(module.startswith(BACKWARD) for module in modules)
+            backward += node.samples if is_backward else 0
+    share = sum(tree.nodes[position].samples for position in found) / tree.samples
+    place, _ = place_of(tree, found)
+    least = share - _error_of(share, tree.samples)
+    return Launches(share, least, backward / tree.samples, place or "libraries")
 
 
 def kind_of_stack(tree: CallTree, position: int) -> PhaseKind | None:
@@ -228,15 +277,26 @@ def kind_of_function(name: str) -> PhaseKind | None:
 
 
 def place_of(tree: CallTree, positions: Iterable[int]) -> tuple[str, int]:
-    """Return the user's line with most of these samples, and their number; "" if none."""
-    by_line: Counter[tuple[str, str, int]] = Counter()
+    """Return the user's function with most of these samples, and their number; "" if none.
+
+    One line of it if most of them are there: "decode (data.py:42)", else "decode
+    (data.py:40–44)". Lines of the script itself count separately.
+    """
+    functions: defaultdict[tuple[str, str, int], Counter[int]] = defaultdict(Counter)
     for position in positions:
-        own = innermost_own(tree, tree.nodes[position])
-        if own is not None:
-            key = (own.function, own.where, own.line)
-            by_line[key] += tree.nodes[position].samples
-    if not by_line:
+        node = innermost_own(tree, tree.nodes[position])
+        if node is not None:
+            is_script = node.function == SCRIPT
+            key = (node.function, node.where, node.line if is_script else 0)
+            functions[key][node.line] += tree.nodes[position].samples
+    if not functions:
         return "", 0
-    (((function, where, line), samples),) = by_line.most_common(1)
+    (function, where, _), lines = max(
+        functions.items(), key=lambda item: item[1].total()
+    )
+    ((line, samples),) = lines.most_common(1)
     at = f"{where}:{line}"
-    return (at if function == "<module>" else f"{function} ({at})"), samples
+    if samples < ONE_LINE * lines.total():
+        at = f"{where}:{min(lines)}–{max(lines)}"
+        samples = lines.total()
+    return (at if function == SCRIPT else f"{function} ({at})"), samples

@@ -4,6 +4,8 @@
 A main thread that uses at least 80 % of a core, or that alternates with another thread of its
 process, such as PyTorch's backward thread. Also a GPU with gaps: SM activity below half, or,
 without that counter, utilization below 85 %. Steps that wait for data are excluded.
+Without step times: the same while at least 70 % of the samples of the code profile are in the
+model, its backward pass and its optimizer.
 
 ## Why it matters
 Python launches small kernels one after the other. If a kernel ends before the next one is
@@ -36,6 +38,8 @@ from tracker.diagnosis.engine.finding import (
     AGREEING,
     ALONE,
     CONTRADICTED,
+    SAMPLED,
+    Abstention,
     Answer,
     Evidence,
     Finding,
@@ -49,10 +53,16 @@ from tracker.diagnosis.engine.frameworks import (
     compile_line,
     fused_optimizer_line,
 )
-from tracker.diagnosis.engine.speedup import Floor, expected_gain
+from tracker.diagnosis.engine.speedup import Floor, expected_gain, gain_of_share
+from tracker.diagnosis.engine.wording import percent
 from tracker.diagnosis.hardware.gpu_work import takes_part
+from tracker.diagnosis.input.activities import (
+    CODE_PROFILE,
+    MOSTLY_IN,
+    find_launches,
+)
 from tracker.diagnosis.input.waiting import NOTABLE_SHARE, measure_waiting
-from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals import Array, Samples, Tracked
 
 _THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
 
@@ -83,6 +93,9 @@ class Limits:
 
     # Share of step time outside of named phases.
     notable_residual_share: float = 0.10
+
+    # Share of the samples in which PyTorch issues work.
+    launching_share: float = 0.70
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,30 +185,108 @@ def check(
         return None
     return Finding(
         severity=Severity.WARNING,
-        summary=(
-            f"{_who(work)} {min(1.0, work.thread):.2f} of a core, and GPU utilization is {work.busy:.0f} %"
-            + ("" if work.sm is None else f" with {work.sm:.0f} % SM activity")
-            + ": the GPU waits for its next kernel."
-        ),
+        summary=_summary(work),
         evidence=_evidence(work, waiting.share, limits),
         recommendations=_recommendations(
             model_is_compiled, optimizer_is_fused, batch_size, framework
         ),
-        disproof=(
-            "Train a few hundred steps with twice the batch: if they take twice as long,"
-            " the GPU is the limit and not the kernel launches."
-        ),
+        disproof=_DISPROOF,
         gain=_gain(waiting.step_seconds, work, limits),
-        explains=(
-            "gpu-and-cpu-are-both-idle",
-            "gpu-is-busy-with-little-work",
-            "gpu-utilization-is-low",
-            "gpu-reaches-little-of-its-peak",
-        ),
-        comes_after=("data-wait-dominates", "copies-to-the-gpu-take-long"),
+        explains=_EXPLAINS,
+        comes_after=_COMES_AFTER,
         quality=min(gpu_utilization_percent.quality, cores.quality),
         margin=work.margin,
         corroboration=work.corroboration,
+    )
+
+
+def check_profile(
+    code_profile: str,
+    losses: Mapping[str, Tracked],
+    gpu_utilization_percent: Samples,
+    job_main_thread_cpu_cores: Samples,
+    *,
+    job_main_cpu_cores: Samples | None = None,
+    gpu_sm_active_percent: Samples | None = None,
+    model_is_compiled: float | None = None,
+    optimizer_is_fused: float | None = None,
+    batch_size: float | None = None,
+    framework: str | None = None,
+    limits: Limits = Limits(),
+) -> Answer:
+    launches = find_launches(code_profile) if losses else None
+    if launches is None:
+        return Abstention((CODE_PROFILE,))
+    if launches.least < limits.launching_share or not takes_part(
+        gpu_utilization_percent
+    ):
+        return None
+    signal, cores = _busy_cores(
+        job_main_thread_cpu_cores,
+        job_main_cpu_cores,
+        launches.backward_share,
+        already_open=False,
+        limits=limits,
+    )
+    work = _Work(
+        signal=signal,
+        thread=typical(cores),
+        is_inferred=False,
+        busy=typical(gpu_utilization_percent),
+        sm=typical_or_none(gpu_sm_active_percent),
+        residual=None,
+        limits=limits,
+    )
+    if work.thread < limits.busy_thread_cores or not work.has_gaps(already_open=False):
+        return None
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"{_summary(work)} For {percent(launches.share)} of training, the"
+            f" training thread issues work of the model{MOSTLY_IN}{launches.place}."
+        ),
+        evidence=(
+            *_evidence(work, None, limits),
+            Evidence(
+                CODE_PROFILE,
+                "samples in the model and its optimizer, share",
+                launches.share,
+                "share",
+                limits.launching_share,
+                Side.ABOVE,
+            ),
+        ),
+        recommendations=_recommendations(
+            model_is_compiled, optimizer_is_fused, batch_size, framework
+        ),
+        disproof=_DISPROOF,
+        gain=gain_of_share(1.0 - work.busy / 100, "Gaps between kernels"),
+        explains=_EXPLAINS,
+        comes_after=_COMES_AFTER,
+        quality=min(SAMPLED, gpu_utilization_percent.quality),
+        margin=work.margin,
+        corroboration=work.corroboration,
+    )
+
+
+_EXPLAINS = (
+    "gpu-and-cpu-are-both-idle",
+    "gpu-is-busy-with-little-work",
+    "gpu-utilization-is-low",
+    "gpu-reaches-little-of-its-peak",
+)
+_COMES_AFTER = ("data-wait-dominates", "copies-to-the-gpu-take-long")
+_DISPROOF = (
+    "Train a few hundred steps with twice the batch: if they take twice as long, the GPU"
+    " is the limit and not the kernel launches."
+)
+
+
+def _summary(work: _Work) -> str:
+    sm = "" if work.sm is None else f" with {work.sm:.0f} % SM activity"
+    return (
+        f"{_who(work)} {min(1.0, work.thread):.2f} of a core, and GPU utilization is"
+        f" {work.busy:.0f} %{sm}: the GPU waits for its next kernel."
     )
 
 
@@ -260,7 +351,9 @@ def _gain(step_seconds: float, work: _Work, limits: Limits) -> Gain | None:
     )
 
 
-def _evidence(work: _Work, wait_share: float, limits: Limits) -> tuple[Evidence, ...]:
+def _evidence(
+    work: _Work, wait_share: float | None, limits: Limits
+) -> tuple[Evidence, ...]:
     evidence = [
         Evidence(
             work.signal,
@@ -280,15 +373,18 @@ def _evidence(work: _Work, wait_share: float, limits: Limits) -> tuple[Evidence,
             Side.BELOW,
             release=limits.gaps_below_release_percent,
         ),
-        Evidence(
-            "data_wait_seconds",
-            "waiting for data, share of step time",
-            wait_share,
-            "share",
-            limits.notable_share,
-            Side.BELOW,
-        ),
     ]
+    if wait_share is not None:
+        evidence.append(
+            Evidence(
+                "data_wait_seconds",
+                "waiting for data, share of step time",
+                wait_share,
+                "share",
+                limits.notable_share,
+                Side.BELOW,
+            )
+        )
     if work.sm is not None:
         evidence.append(
             Evidence(

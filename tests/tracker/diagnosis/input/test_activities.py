@@ -11,6 +11,7 @@ from tracker.diagnosis.input.activities import (
     DATA,
     FEWEST_SAMPLES,
     find_activity,
+    find_launches,
     kind_of_function,
 )
 from tracker.diagnosis.signals import Tracked
@@ -61,6 +62,13 @@ def test_the_share_and_the_line_of_the_user_with_most_samples():
     assert found.place == "decode (data.py:42)"
 
 
+def test_several_lines_of_a_function_are_named_together():
+    lines = [("GradientTable.write", "train.py", n) for n in (70, 72, 75)]
+    stacks = [(200, MAIN, SAVE, line) for line in lines]
+    found = find_activity(profile(*stacks, (250, MAIN)), None, PhaseKind.CHECKPOINT)
+    assert found.place == "GradientTable.write (train.py:70–75)"
+
+
 def test_what_the_evaluation_loads_belongs_to_the_evaluation():
     text = profile((600, MAIN, EVALUATE, DECODE), (400, MAIN, STEP))
     assert find_activity(text, None, *DATA).share == 0
@@ -109,6 +117,47 @@ def test_a_short_profile_gives_no_share(text):
 )
 def test_a_function_tells_its_purpose(name, kind):
     assert kind_of_function(name) is kind
+
+
+CALL = ("Module._wrapped_call_impl", "torch.nn.modules.module", 0)
+CELL = ("Cell.forward", "model.py", 21)
+BACKWARD = ("_engine_run_backward", "torch.autograd.graph", 0)
+UPDATE = ("Adam.step", "torch.optim.adam", 0)
+SYNCHRONIZE = ("synchronize", "torch.cuda", 0)
+
+
+def test_the_model_with_its_backward_pass_and_optimizer_launches_work():
+    found = find_launches(
+        profile(
+            (400, MAIN, CALL, CELL),
+            (300, MAIN, BACKWARD),
+            (100, MAIN, UPDATE),
+            (100, MAIN, CALL, SYNCHRONIZE),
+            (50, MAIN, EVALUATE, CALL, CELL),
+            (50, MAIN, DECODE),
+        )
+    )
+    assert found.share == pytest.approx(0.8)
+    assert found.backward_share == pytest.approx(0.3)
+    assert found.place == "Cell.forward (model.py:21)"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "decoding", "is_found"),
+    [(20.0, 0, True), (99.0, 0, False), (20.0, 600, False)],
+    ids=["gaps", "a busy GPU", "other work"],
+)
+def test_a_script_that_only_logs_is_limited_by_launches(gpu, decoding, is_found):
+    text = profile(
+        (500, MAIN, CALL, CELL), (500, MAIN, BACKWARD), (decoding, MAIN, DECODE)
+    )
+    cores = {"job_main_thread_cpu_cores": 0.4, "job_main_cpu_cores": 1.0}
+    found = diagnosed(text, gpus=1, gpu_percent=gpu, sampled=cores).findings
+
+    one = [f for f in found if f.rule == "launching-work-limits-the-gpu"]
+    assert bool(one) is is_found
+    if one:
+        assert "Cell.forward (model.py:21)" in one[0].finding.summary
 
 
 def diagnosed(text, *, workers=0.0, sampled=None, **more):
