@@ -5,8 +5,8 @@ python -m evaluation.demo_check --neighbor periodic   next to another program
 python -m evaluation.demo_check --times 2 --port 8791
 
 The last run has every fix, so each problem that it shows is a false accusation, except
-that other programs use the machine. Each time the demo gets a new data folder. The exit
-code is 1 if a run was accused.
+that other programs use the machine. Each time the demo gets a new data folder, which is
+kept if a run was accused. The exit code is then 1.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,7 +57,8 @@ def main() -> None:
     with neighbor(options.neighbor):
         for number in range(1, options.times + 1):
             began, busy = time.monotonic(), busy_seconds()
-            last = run_demo(options.port, options.epochs)
+            folder = tempfile.mkdtemp(prefix="seamark-demo-")
+            last = run_demo(folder, options.port, options.epochs)
             seconds = time.monotonic() - began
             cores = (busy_seconds() - busy) / seconds
             accused += bool(last.accusations)
@@ -66,6 +68,10 @@ def main() -> None:
                 f" accused of: {', '.join(last.accusations) or 'nothing'}",
                 flush=True,
             )
+            if last.accusations:
+                print(f"its data: {folder}", flush=True)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
     print(f"{accused} of {options.times} accused")
     sys.exit(1 if accused else 0)
 
@@ -82,22 +88,21 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run_demo(port: int, epochs: int) -> LastRun:
-    """Run the demo in a new data folder and read its last run.
+def run_demo(folder: str, port: int, epochs: int) -> LastRun:
+    """Run the demo in an empty data folder and read its last run.
 
     Raises:
         RuntimeError: The demo failed.
     """
-    with tempfile.TemporaryDirectory(prefix="seamark-demo-") as folder:
-        environment = {
-            **{k: v for k, v in os.environ.items() if not k.startswith("SEAMARK_")},
-            "SEAMARK_DATA": folder,
-        }
-        command = [sys.executable, str(MANAGE), "demo", "--exit"]
-        command += ["--epochs", str(epochs), "--port", str(port), "--data", folder]
-        _output_of(command, environment)
-        module = [sys.executable, "-m", "evaluation.demo_check", "--report"]
-        return LastRun(**json.loads(_output_of(module, environment)))
+    environment = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("SEAMARK_")},
+        "SEAMARK_DATA": folder,
+    }
+    command = [sys.executable, str(MANAGE), "demo", "--exit"]
+    command += ["--epochs", str(epochs), "--port", str(port), "--data", folder]
+    _output_of(command, environment)
+    module = [sys.executable, "-m", "evaluation.demo_check", "--report"]
+    return LastRun(**json.loads(_output_of(module, environment)))
 
 
 def _output_of(command: list[str], environment: dict[str, str]) -> str:
