@@ -21,14 +21,11 @@ def probe():
     found.close()
 
 
-def test_a_wait_without_an_event_ends_in_time_and_says_nothing(probe):
-    began = time.monotonic()
-    readings = probe.sample(began)
-    seconds = time.monotonic() - began
+def test_without_an_event_there_is_no_reading(probe):
+    readings = probe.sample(time.monotonic())
 
     # Another user's program may crash meanwhile.
     assert all(path.endswith("/xid") for path in readings)
-    assert 0.5 < seconds < 5
     assert all("/last_xid" in path for path in probe.news())
 
 

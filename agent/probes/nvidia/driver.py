@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from seamark.lifecycle.background import importing
+from seamark.probes.driver_calls import DriverLibrary
 from seamark.probes.probe import ProbeUnavailable
 
 Answer = TypeVar("Answer")
@@ -56,7 +57,7 @@ def load_library() -> Any:
             import pynvml  # noqa: PLC0415
     except ImportError as error:
         raise ProbeUnavailable("nvidia-ml-py is not installed") from error
-    return pynvml
+    return DriverLibrary(pynvml, "nvml")
 
 
 def begin(library: Any) -> None:

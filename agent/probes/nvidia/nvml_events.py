@@ -27,12 +27,12 @@ from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COUNTED, Reading, Scope
 from seamark.recording.values import Value
 
-# The driver blocks in a dedicated thread.
-_WAIT_MILLISECONDS = 900
+# Short, because forks of the process wait for the end of a call.
+_WAIT_MILLISECONDS = 10
 
 
 class NvmlEventsProbe(Probe):
-    """Waits for events; the driver queues those between two waits."""
+    """Takes events; the driver queues those between two samples."""
 
     name = "nvml_events"
     is_of_machine = True
