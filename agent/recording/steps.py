@@ -31,6 +31,8 @@ _MAX_PATHS_KEPT = 1_000
 # Limit of batches of inner loops within one step, per step of the outer loop: an
 # evaluation has fewer, and an abandoned iterator makes no steps.
 _BATCHES_WITHIN = 1_000
+# Kept in forked children: destroying an event of CUDA there can end or block the process.
+_left_to_parent: list[object] = []
 
 
 class Steps:
@@ -181,10 +183,11 @@ class Steps:
         self._recorder.set_value(f"{self._namespace}/{path}", value)
 
     def start_anew_in_child(self) -> None:
-        """Drop the parent's loop and its device, which a forked child cannot use.
+        """Leave the parent's loop and its device, which a forked child cannot use.
 
         A child forked by a benchmark belongs to it and stays paused.
         """
+        _left_to_parent.append((self._torch, self._device))
         self._torch = self._device = None
         # The child's thread has the same number.
         self._loop_thread = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 import agent
 from seamark.trials import device
-from tests.agent.torch_double import CudaDouble, TorchDouble
+from tests.agent.torch_double import CudaDouble, EventDouble, TorchDouble
 
 FORWARD = "monitoring/train/step/device/forward_seconds"
 ASK_TORCH = ("seamark.frameworks.torch_loop", "seamark.frameworks.torch_memory")
@@ -99,6 +100,25 @@ def test_a_later_loop_may_touch_its_gpu_in_its_first_step(tracker, run, use):
 
     # Not that step: before it the GPU was unused.
     assert len(tracker.values(FORWARD)) == 5 + 2
+
+
+def test_a_forked_child_destroys_no_event_of_its_parent(run, use):
+    destroyed = []
+
+    class Event(EventDouble):
+        def __del__(self):
+            destroyed.append(self)
+
+    cuda = use(CudaDouble({0: 70}))
+    cuda.Event = partial(Event, cuda)
+    for _ in run.loader(range(2)):
+        with run.phase("forward"):
+            run.start_anew_in_child()
+        with run.phase("backward"):
+            pass
+
+    assert cuda.recorded
+    assert not destroyed
 
 
 def test_an_allocator_without_books_is_believed_to_serve_the_current_gpu(run, use):
