@@ -53,6 +53,7 @@ class MainFindingOut(Schema):
     rule: str
     title: str
     severity: str
+    label: str  # possible, likely or confirmed
 
 
 class RunOut(Schema):
@@ -289,6 +290,7 @@ def _run(row: RunRow, attributes: Sequence[AttributeRow | None]) -> dict[str, ob
             "rule": row.main_finding.rule,
             "title": row.main_finding.title,
             "severity": row.main_finding.severity,
+            "label": row.main_finding.label,
         },
         "attributes": [value and attribute_answer(value) for value in attributes],
     }

@@ -198,6 +198,11 @@ class MainFinding:
     severity: str
     label: Label
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether its evidence is weak; the run page lists it as possible, too."""
+        return self.label is Label.POSSIBLE
+
 
 def diagnoses_of(run: Run) -> list[StageDiagnosis]:
     """Return the diagnoses of a run's stages in the order the stages began."""

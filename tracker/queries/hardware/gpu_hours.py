@@ -54,7 +54,7 @@ class GroupHours:
 
 @dataclass(frozen=True, slots=True)
 class RunHours:
-    """`finding` is the title of the run's main finding; empty without one."""
+    """`finding` is the title of the run's main finding; empty without a likely one."""
 
     run_id: UUID
     name: str
@@ -119,7 +119,12 @@ def most_wasted(project: Project, *, since: datetime | None = None) -> list[RunH
     )
     findings = main_findings([row["run_id"] for row in rows])
     return [
-        RunHours(row["run_id"], row["name"], view, found.title if found else "")
+        RunHours(
+            row["run_id"],
+            row["name"],
+            view,
+            found.title if found and not found.is_possible else "",
+        )
         for row in rows
         if (view := view_of(ledger_of(row), project)) is not None
         for found in [findings.get(row["run_id"])]

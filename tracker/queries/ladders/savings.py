@@ -10,7 +10,8 @@ from tracker.diagnosis.engine.speedup import recoverable_share
 
 STEPS = 1_000
 HOUR = 3_600.0
-# A fix speeds up steps only; time in other categories stays the same.
+# A fix speeds up steps only; time in other categories stays the same. Without times of
+# steps, the time between kernels counts as idle.
 OF_STEPS = (
     Use.COMPUTING,
     Use.IDLE_IN_STEPS,
@@ -48,7 +49,8 @@ def worth_of(
     seconds = share * STEPS / steps_per_second if steps_per_second else None
     saved = None
     if ledger is not None and ledger.gpus:
-        saved = share * sum(ledger.seconds.get(use, 0.0) for use in OF_STEPS)
+        uses = OF_STEPS if steps_per_second else (*OF_STEPS, Use.IDLE)
+        saved = share * sum(ledger.seconds.get(use, 0.0) for use in uses)
     if seconds is None and saved is None:
         return None
     money = None if saved is None or price is None else saved * price / HOUR

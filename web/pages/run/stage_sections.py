@@ -84,6 +84,12 @@ class StageSection:
         return verdict_of(found)
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether weak evidence or a large unexplained loss contradicts "no bottleneck"."""
+        loss = self.verdict.loss if self.verdict else None
+        return bool(self.possible) or (loss is not None and loss.is_large)
+
+    @property
     def healthy(self) -> list[RuleLabel]:
         """Return the rules that saw no fault, and none before either."""
         found = self.diagnosis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.breakdown.categories import LOSSES, shares
+from tracker.diagnosis.breakdown.categories import LOSSES, Use, shares
 from tracker.queries.diagnoses.diagnoses import StageDiagnosis
 from tracker.queries.diagnoses.time_breakdowns import LABELS
 from tracker.queries.runs.verdicts import is_enough
@@ -12,6 +12,9 @@ from web.pages.run.unanswered_rules import UnansweredGroup, group_by_missing_dat
 
 # A loss of this part of a stage's time is worth a word.
 NOTABLE_LOSS = 0.10
+# From this part of the time on, "no bottleneck" would be wrong.
+LARGE_LOSS = 0.25
+IN_STEPS = (Use.IDLE_IN_STEPS, Use.DATA_WAIT, Use.COMMUNICATION, Use.COPY)
 MAX_REASONS = 2
 
 
@@ -20,6 +23,7 @@ class Loss:
     label: str
     seconds: float
     share: float
+    is_large: bool = False  # within steps, where a cause must be
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +67,6 @@ def largest_loss(diagnosis: StageDiagnosis) -> Loss | None:
     if not losses:
         return None
     largest = max(losses, key=lambda use: seconds[use])
-    return Loss(LABELS[largest], seconds[largest], part[largest])
+    share = part[largest]
+    is_large = largest in IN_STEPS and share >= LARGE_LOSS
+    return Loss(LABELS[largest], seconds[largest], share, is_large)

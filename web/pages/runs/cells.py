@@ -35,7 +35,8 @@ def _json_cell(row: RunRow, key: str, cell: Cell) -> Any:
         finding = row.main_finding
         if finding is None:
             return {"verdict": row.verdict}
-        return {"severity": finding.severity, "title": finding.title}
+        shown = {"severity": finding.severity, "title": finding.title}
+        return {**shown, "possible": True} if finding.is_possible else shown
     if cell is Logged.NONE:
         return {"none": True}
     return json_value(cell_value(row, key, cell))

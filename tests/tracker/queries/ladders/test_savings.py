@@ -19,6 +19,14 @@ def test_half_of_the_time_of_steps_is_saved_and_what_lies_around_stays():
     assert worth.money == pytest.approx(5)
 
 
+def test_without_times_of_steps_the_idle_time_can_be_saved():
+    ledger = Ledger(1, {Use.COMPUTING: 100.0, Use.IDLE: 900.0, Use.INITIALIZATION: 50})
+
+    worth = worth_of(GAIN, ledger, None, None, "")
+    assert worth is not None
+    assert (worth.seconds, worth.gpu_seconds) == (None, pytest.approx(500))
+
+
 def test_unknown_savings_are_left_out():
     on_cpus = Ledger(0, LEDGER.seconds)
 

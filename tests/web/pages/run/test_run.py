@@ -344,15 +344,15 @@ def test_points_the_agent_dropped_are_owned_up_to(project, page):
     assert "dropped 12 points" in page(spool.run)
 
 
-def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
+def test_what_is_only_possible_is_folded_and_leaves_the_verdict_in_doubt(project, page):
     run = make_sample_run(project, has_gpu=True)
     Finding.objects.filter(run=run).update(confidence=0.35)
 
     text = page(run)
 
-    assert text.index("No bottleneck found") < text.index('id="possible-1"')
+    assert text.index("No certain bottleneck") < text.index('id="possible-1"')
     rule = "too-few-loader-workers"
-    position = text.index("Weak evidence:")
+    position = text.index("with weak evidence:")
     assert text.index(f'href="#{rule}"', position) < text.index('id="possible-1"')
     assert text.index('id="possible-1"') < text.index(f'id="{rule}"')
 

@@ -122,6 +122,16 @@ def test_a_stage_with_a_sure_fault_has_no_verdict_of_silence():
     assert StageSection(None, diagnosis()).verdict is None
 
 
+def test_weak_evidence_or_a_large_loss_in_steps_leaves_the_verdict_in_doubt():
+    well = diagnosis(healthy=("a", "b", "c"))
+    weak = replace(well, findings=[finding("slow", label=Label.POSSIBLE)])
+    idle = replace(well, ledger=ledger(computing=60.0, idle_in_steps=40.0))
+    start = replace(well, ledger=ledger(computing=60.0, initialization=40.0))
+
+    doubts = [StageSection(None, d).is_in_doubt for d in (well, weak, idle, start)]
+    assert doubts == [False, True, True, False]
+
+
 def test_only_what_lacks_nothing_but_a_gpu_needs_one():
     rules = [
         RuleElsewhere("heat", "Heat", NO_GPU),

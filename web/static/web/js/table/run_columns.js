@@ -205,8 +205,9 @@ function fitting(tags, width) {
 
 function fillFinding(cell, finding) {
   if (!finding) return fillText(cell, "")
-  const { severity, title, verdict } = finding
+  const { severity, title, verdict, possible } = finding
   if (verdict) return fillVerdict(cell, verdict)
+  if (possible) return fillPossible(cell, title)
   const text = document.createElement("span")
   text.className = "clip"
   text.textContent = title
@@ -214,6 +215,14 @@ function fillFinding(cell, finding) {
   sign.classList.add(`runs-grid__severity--${severity}`)
   cell.replaceChildren(sign, hidden(`${severity}: `), text)
   cell.title = title
+}
+
+function fillPossible(cell, title) {
+  const text = document.createElement("span")
+  text.className = "clip muted"
+  text.textContent = gettext("possible: %(title)s", { title })
+  cell.replaceChildren(icon("circle-help"), text)
+  cell.title = `${text.textContent}\n${gettext("The evidence is weak")}`
 }
 
 function fillVerdict(cell, verdict) {
