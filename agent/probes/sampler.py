@@ -118,6 +118,13 @@ class Sampler:
 
     def turn(self) -> float:
         """Sample half of the probes, or all; return the seconds until the next turn."""
+        try:
+            return self._sample()
+        finally:
+            if self._is_ending:
+                self._stop_threads()
+
+    def _sample(self) -> float:
         # At the end of a run it is too late to load all probes.
         if not self._logbook.is_open or (self._is_ending and not self._is_made):
             return self._until_next_tick()
@@ -155,10 +162,16 @@ class Sampler:
         self._is_ending = True
         if self._profiler is not None:
             self._profiler.stop(min(seconds, _STOP_SECONDS))
+        if self._threads:
+            # It stops them, and may have died.
+            self.background.ensure()
         self.background.stop(seconds)
+
+    def _stop_threads(self) -> None:
+        # In the sampler's thread: a driver may hang when its probe is closed.
         for thread in self._threads:
             thread.stop(0.0)
-        deadline = time.monotonic() + min(seconds, _STOP_SECONDS)
+        deadline = time.monotonic() + _STOP_SECONDS
         for thread in self._threads:
             thread.stop(max(0.0, deadline - time.monotonic()))
 

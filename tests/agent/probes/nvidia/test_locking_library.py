@@ -1,4 +1,4 @@
-"""Forks of a process whose threads call the driver's library."""
+"""A C library of a driver that locks a mutex: forks during calls, and the end of a run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ LIBRARY = r"""
 #include <unistd.h>
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pid_t process;
-volatile int is_within;
+volatile int milliseconds_within;
 static void enter(void) {
   if (process && process != getpid()) write(2, "called in a child\n", 18);
   pthread_mutex_lock(&mutex);
 }
 static int leave(int result) { pthread_mutex_unlock(&mutex); return result; }
 static void work(unsigned milliseconds) {
-  is_within = 1;
+  milliseconds_within = milliseconds;
   usleep(1000 * milliseconds);
-  is_within = 0;
+  milliseconds_within = 0;
 }
 int nvmlInitWithFlags(unsigned flags) { enter(); process = getpid(); return leave(0); }
 int nvmlDeviceGetCount_v2(unsigned *count) { enter(); *count = 1; return leave(0); }
@@ -37,7 +37,7 @@ int nvmlDeviceGetUUID(void *gpu, char *text, unsigned size) {
   enter(); strcpy(text, "GPU-1"); return leave(0);
 }
 int nvmlDeviceGetUtilizationRates(void *gpu, unsigned *rates) {
-  enter(); work(100); return leave(0);
+  enter(); work(atoi(getenv("CALL_MILLISECONDS"))); return leave(0);
 }
 int nvmlEventSetCreate(void **set) { enter(); *set = malloc(64); return leave(0); }
 int nvmlEventSetFree(void *set) { enter(); free(set); return leave(0); }
@@ -79,13 +79,25 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def perform(folder, run_script):
+    def perform(script, *, milliseconds=100):
+        return run_script(
+            script,
+            LD_LIBRARY_PATH=str(folder),
+            CALL_MILLISECONDS=str(milliseconds),
+        )
+
+    return perform
+
+
 FORKS = """
 import ctypes, os, signal, time, agent
 library = ctypes.CDLL("libnvidia-ml.so.1")
-is_within = ctypes.c_int.in_dll(library, "is_within")
+milliseconds = ctypes.c_int.in_dll(library, "milliseconds_within")
 run = agent.init("r", mode="offline", sample_seconds=0.5)
 for _ in range(10):
-    while not is_within.value:
+    while not milliseconds.value:
         time.sleep(0.001)
     child = os.fork()
     if child == 0:
@@ -99,8 +111,8 @@ run.finish()
 """
 
 
-def test_a_child_that_is_forked_during_a_call_can_call_the_driver(folder, run_script):
-    done = run_script(FORKS, LD_LIBRARY_PATH=str(folder))
+def test_a_child_that_is_forked_during_a_call_can_call_the_driver(perform):
+    done = perform(FORKS)
 
     assert done.returncode == 0, done.stderr
 
@@ -124,8 +136,28 @@ if __name__ == "__main__":
 """
 
 
-def test_children_that_log_and_end_leave_the_driver_alone(folder, run_script):
-    done = run_script(WORKERS, LD_LIBRARY_PATH=str(folder))
+def test_children_that_log_and_end_leave_the_driver_alone(perform):
+    done = perform(WORKERS)
 
     assert done.returncode == 0, done.stderr
     assert "called in a child" not in done.stderr
+
+
+ENDS = """
+import ctypes, time, agent
+library = ctypes.CDLL("libnvidia-ml.so.1")
+milliseconds = ctypes.c_int.in_dll(library, "milliseconds_within")
+run = agent.init("r", mode="offline", sample_seconds=0.5)
+while milliseconds.value < 1000:
+    time.sleep(0.001)
+began = time.monotonic()
+run.finish()
+print(time.monotonic() - began)
+"""
+
+
+def test_a_driver_that_begins_to_hang_does_not_hold_up_the_end(perform):
+    done = perform(ENDS, milliseconds=60_000)
+
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 10
