@@ -60,6 +60,7 @@ LANE_BYTES_PER_SECOND = {
     6: 7.56e9,
 }
 
+_OF_IDLE_GPUS = ("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle")
 COPY_PHASE = "the time of the copy to the GPU, as a phase"
 
 
@@ -74,6 +75,9 @@ class Limits:
     # At this share, a copy from pageable memory is reported as a notice.
     pageable_copy_share: float = 0.01
     pageable_copy_release_share: float = 0.007
+
+    # From this share on, copies explain idle GPUs.
+    main_share: float = 0.50
 
     # Below this share of the waiting, copies are not its cause but the next limit.
     copy_part_of_waiting: float = 0.50
@@ -147,7 +151,10 @@ def check(
             " as now, they do not wait for copies."
         ),
         gain=_gain(copy),
-        explains=(INPUT_BOUND,) if is_the_waiting else (),
+        explains=(
+            *((INPUT_BOUND,) if is_the_waiting else ()),
+            *(_OF_IDLE_GPUS if copy.share >= limits.main_share else ()),
+        ),
         comes_after=() if is_the_waiting else (INPUT_BOUND,),
         quality=MEASURED if copy.is_on_device else SAMPLED,
         margin=margin_above(

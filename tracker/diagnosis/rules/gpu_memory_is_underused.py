@@ -302,6 +302,7 @@ def _finding(
         ),
         gain=batch.gain,
         explains=("gpu-utilization-is-low", "gpu-reaches-little-of-its-peak"),
+        comes_after=("copies-to-the-gpu-take-long",),
         quality=memory.quality,
         margin=min(
             margin_below(memory.share, limits.low_memory_share),

@@ -3,7 +3,8 @@
 ## Detection
 A main thread that uses at least 80 % of a core, or that alternates with another thread of its
 process, such as PyTorch's backward thread. Also a GPU with gaps: SM activity below half, or,
-without that counter, utilization below 85 %. Steps that wait for data are excluded.
+without that counter, utilization below 85 %. Steps that wait for data are excluded, and
+training of whose code profile less than 30 % is in the model and its optimizer.
 Without step times: the same while at least 70 % of the samples of the code profile are in the
 model, its backward pass and its optimizer.
 
@@ -13,8 +14,8 @@ launched, Python limits the speed of the GPU.
 
 ## Limitations
 A thread that waits for a GPU result looks as busy as one that computes. The GPU works
-meanwhile, so its utilization has no gaps. Other work of the training process, such as
-augmentation in the main thread, looks the same.
+meanwhile, so its utilization has no gaps. Without a profile, other work of the training
+process, such as augmentation in the main thread, looks the same.
 Threads that each compute part of the time, but do not alternate, also look the same.
 
 Catalogue: C8, launch and Python overhead.
@@ -96,6 +97,8 @@ class Limits:
 
     # Share of the samples in which PyTorch issues work.
     launching_share: float = 0.70
+    # With less, the thread does something else.
+    fewest_launches_share: float = 0.30
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,7 @@ def check(
     optimizer_is_fused: float | None = None,
     batch_size: float | None = None,
     framework: str | None = None,
+    code_profile: str | None = None,
     already_open: bool = False,
     limits: Limits = Limits(),
 ) -> Answer:
@@ -159,6 +163,9 @@ def check(
     if waiting is None or waiting.share >= limits.notable_share:
         return None
     if not takes_part(gpu_utilization_percent):
+        return None
+    launches = find_launches(code_profile) if code_profile else None
+    if launches and launches.share < limits.fewest_launches_share:
         return None
 
     backward = _backward_share(step_seconds, phase_seconds)

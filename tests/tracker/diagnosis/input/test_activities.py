@@ -160,6 +160,17 @@ def test_a_script_that_only_logs_is_limited_by_launches(gpu, decoding, is_found)
         assert "Cell.forward (model.py:21)" in one[0].finding.summary
 
 
+def test_a_busy_thread_that_copies_launches_little():
+    copying = profile((900, MAIN), (100, MAIN, CALL, CELL))
+    launching = profile((200, MAIN), (800, MAIN, CALL, CELL))
+    cores = {"job_main_thread_cpu_cores": 0.95}
+    for text, is_found in ((copying, False), (launching, True)):
+        found = diagnosed(
+            text, gpus=1, gpu_percent=20.0, sampled=cores, step_rows=steps()
+        ).findings
+        assert is_found is any(f.rule == "launching-work-limits-the-gpu" for f in found)
+
+
 def diagnosed(text, *, workers=0.0, sampled=None, **more):
     facts = {
         "code_profile": text,
