@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
+from seamark.lifecycle import driver_calls
 from seamark.user_warnings import Notices
 
 logger = logging.getLogger(__name__)
@@ -42,16 +43,29 @@ _notices = Notices()
 own_threads: set[int] = set()
 
 
+def _begin_fork() -> None:
+    _importing.acquire()
+    driver_calls.hold_off()
+
+
+def _end_fork() -> None:
+    try:
+        driver_calls.go_on()
+    finally:
+        _importing.release()
+
+
 def _begin_child() -> None:
-    _importing.release()
+    try:
+        driver_calls.begin_child()
+    finally:
+        _importing.release()
     own_threads.clear()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_importing.acquire,
-        after_in_parent=_importing.release,
-        after_in_child=_begin_child,
+        before=_begin_fork, after_in_parent=_end_fork, after_in_child=_begin_child
     )
 
 

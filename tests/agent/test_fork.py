@@ -43,6 +43,25 @@ def test_a_forked_child_sends_its_own_points_and_never_its_parents(tracker, run_
     assert len(tracker.frames) == 5
 
 
+FORK_AT_THE_START = """
+import os, time, agent
+run = agent.init("r", mode="offline")
+for _ in range(50):
+    if not os.fork():
+        os._exit(0)
+    assert os.wait()[1] == 0
+    time.sleep(0.01)
+run.finish()
+"""
+
+
+def test_forks_while_monitoring_starts_print_nothing(run_script):
+    ended = run_script(FORK_AT_THE_START, SEAMARK_MONITOR="yes")
+
+    assert ended.returncode == 0, ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 FORK_WITHIN_A_LOOP = """
 import os, agent
 run = agent.init("r", stage="train", monitor=False)

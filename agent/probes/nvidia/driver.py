@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from seamark.lifecycle.background import importing
-from seamark.probes.driver_calls import DriverLibrary
+from seamark.lifecycle.driver_calls import DriverLibrary
 from seamark.probes.probe import ProbeUnavailable
 
 Answer = TypeVar("Answer")

@@ -7,7 +7,6 @@ GPUs.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -60,7 +59,8 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def _hold_off() -> None:
+def hold_off() -> None:
+    """Wait for the end of calls, before a fork."""
     _forking.acquire()
     for thread, caller in [*_callers.items()]:
         left = caller.began + _LONGEST_SECONDS - time.monotonic()
@@ -71,19 +71,15 @@ def _hold_off() -> None:
             _held_off.append(caller)
 
 
-def _go_on() -> None:
+def go_on() -> None:
+    """Allow calls after a fork, in the parent."""
     while _held_off:
         _held_off.pop().calling.release()
     _forking.release()
 
 
-def _begin_child() -> None:
+def begin_child() -> None:
+    """Allow calls in a forked child."""
     _held_off.clear()
     _callers.clear()
     _forking.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_hold_off, after_in_parent=_go_on, after_in_child=_begin_child
-    )

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from seamark.probes.driver_calls import DriverLibrary
+from seamark.lifecycle.driver_calls import DriverLibrary
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
