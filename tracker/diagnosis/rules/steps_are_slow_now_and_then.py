@@ -16,6 +16,7 @@ about the loader. Other kinds of steps do not count: every k-th step updates the
 batches have one of a few lengths, or evaluation metrics are logged. If lengths vary, as those of
 sentences do, the longest are no outliers. Slow steps without a period
 in which the process mostly waited for a CPU core are caused by other jobs and do not count.
+Nor do the first steps of epochs if the loader has workers, which then fill their queue.
 Without step timing, intervals between logged points are judged; one that contains an evaluation
 or a checkpoint is slow for that reason.
 
@@ -29,6 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracker.diagnosis.analysis.epochs import epoch_starts
 from tracker.diagnosis.analysis.outliers import (
     Outliers,
     are_logged,
@@ -108,6 +110,7 @@ def check(
     step_examples: Array | None = None,
     step_end_seconds: Array | None = None,
     evaluations: Mapping[str, Tracked] | None = None,
+    gap_before_step_seconds: Array | None = None,
     loader_workers: float | None = None,
     log_interval_steps: float | None = None,
     job_main_thread_core_wait_share: Samples | None = None,
@@ -122,6 +125,10 @@ def check(
         step_seconds[dropped:], _after(step_examples, dropped), limits
     )
     outliers = find_outliers(seconds)
+    gaps = _after(gap_before_step_seconds, dropped)
+    if outliers is not None and gaps is not None and loader_workers:
+        starts = epoch_starts(seconds, gaps)
+        outliers = outliers.of(~np.isin(outliers.rows, starts))
     are_many = outliers is not None and _are_many(outliers, len(seconds), limits)
     if outliers is not None and are_many:
         # Jitter of a shared machine slows down many steps slightly; keep the largest outliers.

@@ -70,6 +70,15 @@ def test_slow_steps_that_wait_for_data_belong_to_the_loader():
     assert "20 workers" in finding.recommendations[1].text
 
 
+def test_first_steps_of_epochs_are_slow_while_workers_fill_their_queue():
+    extra = every(50, 0.2)
+    gaps = np.where(extra > 0, 0.03, 0.0)
+
+    assert ask(extra, gap_before_step_seconds=gaps, loader_workers=2.0) is None
+    assert ask(extra, gap_before_step_seconds=gaps, loader_workers=0.0) is not None
+    assert ask(extra, gap_before_step_seconds=0 * gaps, loader_workers=2.0) is not None
+
+
 def test_irregular_steps_have_no_period():
     extra = np.zeros(COUNT)
     extra[np.random.default_rng(3).choice(np.arange(320, COUNT), 20, False)] = 0.5
