@@ -287,6 +287,7 @@ class Run:
             return
         self._is_finished = True
         process_hooks.remove_open_run(self)
+        self.steps.release_device()
         session, self._session = self._session, None
         if session is None:
             self._recorder.end()

@@ -21,8 +21,10 @@ class TorchLoop:
     """Reads PyTorch's state for the agent, in the thread of the loop."""
 
     def __init__(self) -> None:
-        self._gpu: int | None = None
-        self._times = DeviceTimes(self._mark)
+        self._stream = _Stream()
+        # Without a reference cycle: the garbage collector of a forked child would
+        # destroy the events.
+        self._times = DeviceTimes(self._stream.mark)
 
     def facts(self) -> dict[str, object]:
         """Return performance settings, with the prefix `torch/`."""
@@ -47,17 +49,25 @@ class TorchLoop:
         None if the process has no tensors on a GPU, or only on several GPUs other than
         the current one. Timers returned earlier switch to this loop's GPU, too.
         """
-        self._gpu = None
+        gpu = self._stream.gpu = None
         if torch.cuda.is_initialized():
-            self._gpu = find_computing(torch.cuda, holding_tensors(torch.cuda))
-        return None if self._gpu is None else self._times
+            gpu = find_computing(torch.cuda, holding_tensors(torch.cuda))
+        self._stream.gpu = gpu
+        return None if gpu is None else self._times
 
-    def _mark(self) -> Event | None:
+
+class _Stream:
+    """The stream of the loop's GPU; None without one."""
+
+    gpu: int | None = None
+
+    def mark(self) -> Event | None:
+        """Record an event after all work queued so far, if possible."""
         # During graph capture the event would become part of the graph.
-        if self._gpu is None or torch.cuda.is_current_stream_capturing():
+        if self.gpu is None or torch.cuda.is_current_stream_capturing():
             return None
         # The default stream is that of the current GPU, which may be another one.
-        stream = torch.cuda.current_stream(self._gpu)
+        stream = torch.cuda.current_stream(self.gpu)
         event: Event = stream.record_event(torch.cuda.Event(enable_timing=True))
         return event
 

@@ -31,7 +31,7 @@ _MAX_PATHS_KEPT = 1_000
 # Limit of batches of inner loops within one step, per step of the outer loop: an
 # evaluation has fewer, and an abandoned iterator makes no steps.
 _BATCHES_WITHIN = 1_000
-# Kept in forked children: destroying an event of CUDA there can end or block the process.
+# Kept in forked children: to destroy an event of CUDA there ends the process.
 _left_to_parent: list[object] = []
 
 
@@ -54,7 +54,7 @@ class Steps:
         self._device: DeviceTimes | None = None
         # Whether the device of the timed loop is known.
         self._is_device_known = False
-        self._has_failed = False
+        self._has_given_up = False
         # One entry per active benchmark; some overlap. A lock could block a signal
         # handler or a forked child; list operations are atomic.
         self._pauses: list[None] = []
@@ -124,8 +124,9 @@ class Steps:
             self._nested.clear()
         moment = time.time_ns() // 1_000
         self._put(measured, float(self._steps), moment)
-        if self._device is not None:
-            self._device.end_step(self._steps, moment)
+        device = self._device
+        if device is not None:
+            device.end_step(self._steps, moment)
             self._put_device_times()
         if (
             self._torch is not None
@@ -181,6 +182,11 @@ class Steps:
     def state(self, path: str, value: object) -> None:
         """Log a value, or several from nested dictionaries, about this process."""
         self._recorder.set_value(f"{self._namespace}/{path}", value)
+
+    def release_device(self) -> None:
+        """Drop the device and its pending events at the end of the run."""
+        self._torch = self._device = None
+        self._has_given_up = True
 
     def start_anew_in_child(self) -> None:
         """Leave the parent's loop and its device, which a forked child cannot use.
@@ -279,7 +285,7 @@ class Steps:
 
     def _ask_framework(self) -> None:
         """Read PyTorch's settings if it is imported; never import it."""
-        if self._has_failed:
+        if self._has_given_up:
             return
         if self._torch is None and "torch" in sys.modules:
             with importing():
@@ -336,7 +342,7 @@ class Steps:
         """Stop using the framework: after a device error all calls fail."""
         logger.debug("the framework cannot be queried", exc_info=True)
         self._torch = self._device = None
-        self._has_failed = True
+        self._has_given_up = True
 
 
 class StepClock:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from functools import partial
 from types import SimpleNamespace
+from weakref import WeakSet
 
 import pytest
 
@@ -102,23 +104,49 @@ def test_a_later_loop_may_touch_its_gpu_in_its_first_step(tracker, run, use):
     assert len(tracker.values(FORWARD)) == 5 + 2
 
 
-def test_a_forked_child_destroys_no_event_of_its_parent(run, use):
-    destroyed = []
+@pytest.fixture
+def pending(use):
+    """The events of a GPU that never passes them, until they are destroyed."""
+    events = WeakSet()
 
     class Event(EventDouble):
-        def __del__(self):
-            destroyed.append(self)
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            events.add(self)
+
+        def query(self):
+            return False
 
     cuda = use(CudaDouble({0: 70}))
     cuda.Event = partial(Event, cuda)
-    for _ in run.loader(range(2)):
-        with run.phase("forward"):
-            run.start_anew_in_child()
-        with run.phase("backward"):
-            pass
+    return events
 
-    assert cuda.recorded
-    assert not destroyed
+
+def test_a_forked_child_destroys_no_event_of_its_parent(run, pending):
+    for number in run.loader(range(3)):
+        with run.phase("forward"):
+            if number == 1:
+                count = len(pending)
+                run.start_anew_in_child()
+    gc.collect()
+
+    assert count == 3
+    assert len(pending) == count
+
+
+def test_the_end_of_a_run_destroys_its_events_without_the_garbage_collector(
+    run, pending
+):
+    gc.disable()
+    try:
+        for _ in run.loader(range(3)):
+            with run.phase("forward"):
+                pass
+        assert len(pending) == 6
+        run.finish()
+        assert len(pending) == 0
+    finally:
+        gc.enable()
 
 
 def test_an_allocator_without_books_is_believed_to_serve_the_current_gpu(run, use):
