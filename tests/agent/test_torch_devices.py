@@ -127,7 +127,7 @@ def test_a_forked_child_destroys_no_event_of_its_parent(run, pending):
         with run.phase("forward"):
             if number == 1:
                 count = len(pending)
-                run.start_anew_in_child()
+                run.steps.start_anew_in_child()
     gc.collect()
 
     assert count == 3
