@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from seamark.lifecycle.background import importing
+from seamark.lifecycle.driver_calls import DriverLibrary
 from seamark.probes.amd.amd_catalogue import FACTS, READINGS
 from seamark.probes.amd.amd_counters import Link, Shares, limits_between, number
 from seamark.probes.gpu_states import PRESENT, States
@@ -322,7 +323,7 @@ def load_library() -> Any:
     except (ImportError, OSError, KeyError, AttributeError) as error:
         # Without the driver's own library, loading it fails in several ways.
         raise ProbeUnavailable(f"AMD's library cannot be loaded ({error})") from error
-    return amdsmi
+    return DriverLibrary(amdsmi, "amdsmi_")
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -11,8 +11,8 @@ from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COUNTED, Fact, Reading, Scope
 from seamark.recording.values import Value
 
-# The library blocks in a dedicated thread.
-_WAIT_MILLISECONDS = 900
+# Short, because a process that is forked during a call inherits the library's locks.
+_WAIT_MILLISECONDS = 10
 _TIMEOUT, _NO_DATA = 8, 40
 _MAX_EVENTS = 10
 # Throttling is excluded: it is frequent, and its time is measured elsewhere.
@@ -20,7 +20,7 @@ _KINDS = ("VMFAULT", "GPU_PRE_RESET", "GPU_POST_RESET", "RING_HANG")
 
 
 class AmdEventsProbe(Probe):
-    """Waits for events; the driver queues those between two waits."""
+    """Takes events; the driver queues those between two samples."""
 
     name = "amd_events"
     is_of_machine = True
