@@ -107,7 +107,7 @@ def store() -> tuple[Run, int]:
                     "paths": paths,
                     "steps": numbers.astype("<f8").tobytes(),
                     "times": (START + numbers * SECOND).astype("<i8").tobytes(),
-                    "values": np.column_stack(columns).astype("<f8").tobytes(),
+                    "values": np.stack(columns).astype("<f8").tobytes(),
                 }
             ]
         )
@@ -127,8 +127,8 @@ def series_of(messages: Sequence[Message]) -> Mapping[str, np.ndarray[Any, Any]]
     for message in messages:
         if message["t"] == "points":
             paths = message["paths"]
-            rows = np.frombuffer(message["values"], "<f8").reshape(-1, len(paths))
-            for path, column in zip(paths, rows.T, strict=True):
+            columns = np.frombuffer(message["values"], "<f8").reshape(len(paths), -1)
+            for path, column in zip(paths, columns, strict=True):
                 found[path].append(column[np.isfinite(column)])
     joined = {path: np.concatenate(parts) for path, parts in found.items()}
     return {

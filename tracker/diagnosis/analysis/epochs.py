@@ -72,10 +72,9 @@ def find_epochs(
     if not starts:
         return ()
     gaps = gap_before_step_seconds[starts]
+    least = DELAY_SHARE * float(np.median(gaps))
     without_delays = [
-        row
-        for row, gap in zip(starts, gaps, strict=True)
-        if gap >= DELAY_SHARE * np.median(gaps)
+        row for row, gap in zip(starts, gaps, strict=True) if gap >= least
     ]
     return _equal_loops(starts, step_seconds, step_end_seconds) or _equal_loops(
         without_delays, step_seconds, step_end_seconds
