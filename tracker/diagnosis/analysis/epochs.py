@@ -20,6 +20,8 @@ DELAY_SHARE = 0.10
 LARGEST_DIFFERENCE = 0.05
 
 FEWEST_EPOCHS = 2
+# With fewer steps on average, the gaps are pauses between steps.
+FEWEST_STEPS = 2
 
 # The missing input in the answer of a rule that compares epochs.
 EPOCHS = "two whole epochs over the same data"
@@ -69,7 +71,7 @@ def find_epochs(
     A shorter last epoch has not ended and is excluded.
     """
     starts = epoch_starts(step_seconds, gap_before_step_seconds)
-    if not starts:
+    if not starts or len(step_seconds) < FEWEST_STEPS * (len(starts) + 1):
         return ()
     gaps = gap_before_step_seconds[starts]
     least = DELAY_SHARE * float(np.median(gaps))

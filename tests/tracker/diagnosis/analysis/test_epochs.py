@@ -41,6 +41,11 @@ def test_loops_of_other_lengths_are_no_epochs():
     assert epochs_of(in_epochs(100, 10, 100, 10)) == ()
 
 
+def test_steps_with_pauses_between_them_are_no_epochs():
+    assert epochs_of(in_epochs(*[1] * 100)) == ()
+    assert len(epochs_of(in_epochs(*[2] * 100))) == 100
+
+
 def test_a_delayed_step_is_no_start_of_an_epoch():
     rows = steps_in_epochs((100, 100, 100), gap=0.5)
     rows.times[150:] += 20_000
