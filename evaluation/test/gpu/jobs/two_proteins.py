@@ -1,4 +1,4 @@
-"""Masked language modelling on protein sequences with a RoBERTa encoder."""
+"""Masked language modeling on protein sequences with a RoBERTa encoder."""
 
 import argparse
 import time
