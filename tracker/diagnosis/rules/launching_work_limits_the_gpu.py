@@ -3,10 +3,10 @@
 ## Detection
 A main thread that uses at least 80 % of a core, or that alternates with another thread of its
 process, such as PyTorch's backward thread. Also a GPU with gaps: SM activity below half, or,
-without that counter, utilization below 85 %. Steps that wait for data are excluded, and
-training of whose code profile less than 30 % is in the model and its optimizer.
-Without step times: the same while at least 70 % of the samples of the code profile are in the
-model, its backward pass and its optimizer.
+without that counter, utilization below 85 %. Steps that wait for data are excluded. So is
+PyTorch with less than 30 % of the code profile in the model and its optimizer.
+Without step times: the same between the first and the last logged loss, with at least 70 % of
+the code profile in the model, its backward pass and its optimizer.
 
 ## Why it matters
 Python launches small kernels one after the other. If a kernel ends before the next one is
@@ -24,7 +24,7 @@ Catalogue: C8, launch and Python overhead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,7 @@ from tracker.diagnosis.engine.finding import (
     Side,
 )
 from tracker.diagnosis.engine.frameworks import (
+    ON_PYTORCH,
     batch_size_line,
     compile_line,
     fused_optimizer_line,
@@ -60,12 +61,15 @@ from tracker.diagnosis.hardware.gpu_work import takes_part
 from tracker.diagnosis.input.activities import (
     CODE_PROFILE,
     MOSTLY_IN,
+    Launches,
     find_launches,
 )
 from tracker.diagnosis.input.waiting import NOTABLE_SHARE, measure_waiting
 from tracker.diagnosis.signals import Array, Samples, Tracked
 
 _THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
+# Between logged losses, one per second; less may be a few batches only.
+_FEWEST_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ def check(
         return None
     if not takes_part(gpu_utilization_percent):
         return None
-    launches = find_launches(code_profile) if code_profile else None
+    launches = _launches(code_profile, framework)
     if launches and launches.share < limits.fewest_launches_share:
         return None
 
@@ -221,16 +225,16 @@ def check_profile(
     framework: str | None = None,
     limits: Limits = Limits(),
 ) -> Answer:
-    launches = find_launches(code_profile) if losses else None
-    if launches is None:
+    launches = _launches(code_profile, framework)
+    utilization = _in_training(gpu_utilization_percent, losses)
+    thread = _in_training(job_main_thread_cpu_cores, losses)
+    if launches is None or utilization is None or thread is None:
         return Abstention((CODE_PROFILE,))
-    if launches.least < limits.launching_share or not takes_part(
-        gpu_utilization_percent
-    ):
+    if launches.least < limits.launching_share or not takes_part(utilization):
         return None
     signal, cores = _busy_cores(
-        job_main_thread_cpu_cores,
-        job_main_cpu_cores,
+        thread,
+        _in_training(job_main_cpu_cores, losses),
         launches.backward_share,
         already_open=False,
         limits=limits,
@@ -239,8 +243,8 @@ def check_profile(
         signal=signal,
         thread=typical(cores),
         is_inferred=False,
-        busy=typical(gpu_utilization_percent),
-        sm=typical_or_none(gpu_sm_active_percent),
+        busy=typical(utilization),
+        sm=typical_or_none(_in_training(gpu_sm_active_percent, losses)),
         residual=None,
         limits=limits,
     )
@@ -287,6 +291,31 @@ _DISPROOF = (
     "Train a few hundred steps with twice the batch: if they take twice as long, the GPU"
     " is the limit and not the kernel launches."
 )
+
+
+def _launches(code_profile: str | None, framework: str | None) -> Launches | None:
+    """Return the part of training in which PyTorch issues work; None if it is unknown."""
+    # The profile does not show the launches of other frameworks.
+    if code_profile is None or framework not in (None, *ON_PYTORCH):
+        return None
+    return find_launches(code_profile)
+
+
+def _in_training(
+    samples: Samples | None, losses: Mapping[str, Tracked]
+) -> Samples | None:
+    """Return the samples between logged losses; None if they are too few.
+
+    The profile does not cover the time before.
+    """
+    logged = [loss.times for loss in losses.values() if len(loss.times)]
+    if samples is None or not logged:
+        return None
+    first, last = min(map(np.min, logged)), max(map(np.max, logged))
+    inside = (samples.times > first) & (samples.times <= last)
+    if inside.sum() < _FEWEST_SAMPLES:
+        return None
+    return replace(samples, times=samples.times[inside], values=samples.values[inside])
 
 
 def _summary(work: _Work) -> str:

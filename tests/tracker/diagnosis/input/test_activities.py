@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import samples, stage, steps
+from tests.tracker.diagnosis.stages import SECOND, START, samples, stage, steps
 from tracker.diagnosis.breakdown.phases import PhaseKind
 from tracker.diagnosis.engine.diagnosis import diagnose
 from tracker.diagnosis.input.activities import (
@@ -171,12 +172,38 @@ def test_a_busy_thread_that_copies_launches_little():
         assert is_found is any(f.rule == "launching-work-limits-the-gpu" for f in found)
 
 
-def diagnosed(text, *, workers=0.0, sampled=None, **more):
+def test_the_time_before_training_is_not_that_of_launches():
+    text = profile((1000, MAIN, CALL, CELL))
+    cores = {"job_main_thread_cpu_cores": [1.0] * 100}
+    for before, during, is_found in ((0.0, 99.0, False), (99.0, 20.0, True)):
+        gpu = [before] * 60 + [during] * 40
+        losses = tracked("train/loss", first=60)
+        found = diagnosed(
+            text, gpus=1, gpu_percent=gpu, sampled=cores, losses=losses
+        ).findings
+        assert is_found is any(f.rule == "launching-work-limits-the-gpu" for f in found)
+
+
+def test_a_profile_does_not_show_the_launches_of_other_frameworks():
+    text = profile((1000, MAIN, STEP))
+    for framework, is_found in (("jax", True), ("pytorch", False)):
+        found = diagnosed(
+            text,
+            gpus=1,
+            gpu_percent=20.0,
+            sampled={"job_main_thread_cpu_cores": 0.95},
+            step_rows=steps(),
+            framework=framework,
+        ).findings
+        assert is_found is any(f.rule == "launching-work-limits-the-gpu" for f in found)
+
+
+def diagnosed(text, *, workers=0.0, sampled=None, framework="pytorch", **more):
     facts = {
         "code_profile": text,
         "stage_seconds": 100.0,
         "effective_cores": 4.0,
-        "framework": "pytorch",
+        "framework": framework,
     }
     sampled = {"job_cpu_cores": [1.0] * 100, **(sampled or {})}
     sampled = {"job_workers": [workers] * 100, **sampled}
@@ -184,9 +211,11 @@ def diagnosed(text, *, workers=0.0, sampled=None, **more):
     return diagnose(stage(facts=facts, sampled=sampled, **more))
 
 
-def tracked(path):
-    points = samples([0.5, 0.4])
-    return {path: Tracked(points.times, points.values, points.values)}
+def tracked(path, *, first=0, last=100):
+    """Return a series with two points, logged so many seconds after the start."""
+    values = np.array([0.5, 0.4])
+    times = START + np.array([first, last]) * SECOND
+    return {path: Tracked(np.arange(2.0), times, values)}
 
 
 @pytest.mark.parametrize(
