@@ -236,7 +236,10 @@ def every_finding(findings: Iterable[FindingView]) -> Iterator[FindingView]:
 
 
 def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
-    """Return each run's worst primary finding; runs without one are absent."""
+    """Return each run's worst primary finding; runs without one are absent.
+
+    A possible finding is one only if all are.
+    """
     rows = Finding.objects.filter(
         run_id__in=each_of(run_ids),
         is_open=True,
@@ -249,6 +252,7 @@ def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
     worst_last = sorted(
         rows,
         key=lambda row: (
+            label_of(row.confidence) is not Label.POSSIBLE,
             SEVERITIES.index(Severity(row.severity)),
             row.confidence,
             row.id,

@@ -186,6 +186,16 @@ def test_the_worst_stage_gives_the_main_finding(run):
     assert main_findings([run.id])[run.id].stage == "train"
 
 
+def test_a_possible_finding_is_not_the_main_one_next_to_a_likely_one(run):
+    measure_loop(run, stage="infer", wait_share=0.15)
+    finish(run)
+    diagnose_run(run.id)
+    Finding.objects.filter(run=run, stage__name="train").update(confidence=0.35)
+    Finding.objects.filter(run=run, stage__name="infer").update(confidence=0.6)
+
+    assert main_findings([run.id])[run.id].stage == "infer"
+
+
 def test_main_findings_of_many_runs_are_one_query(run, django_assert_num_queries):
     with django_assert_num_queries(1):
         main_findings([run.id, uuid4()])

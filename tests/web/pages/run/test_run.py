@@ -357,6 +357,18 @@ def test_what_is_only_possible_is_folded_and_leaves_the_verdict_in_doubt(project
     assert text.index('id="possible-1"') < text.index(f'id="{rule}"')
 
 
+def test_a_notice_does_not_exclude_what_is_possible(project, page):
+    run = make_sample_run(project)
+    found = Finding.objects.filter(run=run)
+    found.update(confidence=0.35, explained_by="")
+    found.filter(is_primary=True).update(confidence=0.7, severity="notice")
+
+    text = page(run)
+
+    assert "No certain bottleneck" in text
+    assert "No other problems found" not in text
+
+
 def test_a_cause_is_shown_with_what_its_symptoms_explain(project, page):
     text = page(make_sample_run(project))
 
