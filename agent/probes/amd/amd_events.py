@@ -64,7 +64,7 @@ class AmdEventsProbe(Probe):
             raise ProbeUnavailable("no AMD GPU")
 
     def sample(self, now: float) -> Sample:
-        del now  # an event is reported when it occurs
+        del now  # the driver has queued the events
         readings: dict[str, float] = {}
         for event in self._wait():
             index = self._indices.get(_address(event["processor_handle"]))

@@ -69,7 +69,7 @@ class NvmlEventsProbe(Probe):
             raise
 
     def sample(self, now: float) -> Sample:
-        del now  # an event is reported when it occurs
+        del now  # the driver has queued the events
         library = self._library
         try:
             event = library.nvmlEventSetWait_v2(self._events, _WAIT_MILLISECONDS)

@@ -271,7 +271,7 @@ def check_profile(
             model_is_compiled, optimizer_is_fused, batch_size, framework
         ),
         disproof=_DISPROOF,
-        gain=gain_of_share(1.0 - work.busy / 100, "Gaps between kernels"),
+        gain=gain_of_share(1.0 - work.busy / 100, "Waiting between kernels"),
         explains=_EXPLAINS,
         comes_after=_COMES_AFTER,
         quality=min(SAMPLED, gpu_utilization_percent.quality),
