@@ -44,12 +44,13 @@ class DriverLibrary:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
         if name.startswith(self._prefix) and isinstance(found, FunctionType):
-            return partial(_call, found)
+            return partial(call, found)
         return found
 
 
 # Any: the functions have no types.
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of a driver's library; forks wait for its end."""
     caller = _callers.get(threading.get_ident())
     if caller is None:
         with _forking:

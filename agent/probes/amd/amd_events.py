@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from seamark.lifecycle.driver_calls import call
 from seamark.probes.amd.amd import load_library, visible_gpus
 from seamark.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from seamark.probes.reading import COUNTED, Fact, Reading, Scope
@@ -86,8 +87,8 @@ class AmdEventsProbe(Probe):
     def _wait(self) -> list[Mapping[str, Any]]:
         try:
             # Each reader receives the events of all requested GPUs.
-            found: list[Mapping[str, Any]] = self._readers[0].read(
-                _WAIT_MILLISECONDS, _MAX_EVENTS
+            found: list[Mapping[str, Any]] = call(
+                self._readers[0].read, _WAIT_MILLISECONDS, _MAX_EVENTS
             )
         except self._library.AmdSmiException as error:
             if getattr(error, "err_code", None) in (_TIMEOUT, _NO_DATA):

@@ -59,8 +59,10 @@ def epoch_starts(step_seconds: Array, gap_before_step_seconds: Array) -> list[in
     least = max(
         SHORTEST_GAP_SECONDS, SHORTEST_GAP_OF_STEP * float(np.median(step_seconds))
     )
-    starts = np.flatnonzero(gap_before_step_seconds >= least)
-    return [int(row) for row in starts if row > 0]
+    starts = np.flatnonzero(gap_before_step_seconds[1:] >= least) + 1
+    if len(step_seconds) < FEWEST_STEPS * (len(starts) + 1):
+        return []
+    return [int(row) for row in starts]
 
 
 def find_epochs(
@@ -71,7 +73,7 @@ def find_epochs(
     A shorter last epoch has not ended and is excluded.
     """
     starts = epoch_starts(step_seconds, gap_before_step_seconds)
-    if not starts or len(step_seconds) < FEWEST_STEPS * (len(starts) + 1):
+    if not starts:
         return ()
     gaps = gap_before_step_seconds[starts]
     least = DELAY_SHARE * float(np.median(gaps))

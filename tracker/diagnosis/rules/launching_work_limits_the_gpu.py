@@ -68,8 +68,6 @@ from tracker.diagnosis.input.waiting import NOTABLE_SHARE, measure_waiting
 from tracker.diagnosis.signals import Array, Samples, Tracked
 
 _THREAD, _PROCESS = "job_main_thread_cpu_cores", "job_main_cpu_cores"
-# Between logged losses, one per second; less may be a few batches only.
-_FEWEST_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +101,8 @@ class Limits:
     launching_share: float = 0.70
     # With less, the thread does something else.
     fewest_launches_share: float = 0.30
+    # Between logged losses, one per second; fewer may be a few batches only.
+    fewest_readings: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,15 +226,15 @@ def check_profile(
     limits: Limits = Limits(),
 ) -> Answer:
     launches = _launches(code_profile, framework)
-    utilization = _in_training(gpu_utilization_percent, losses)
-    thread = _in_training(job_main_thread_cpu_cores, losses)
+    utilization = _in_training(gpu_utilization_percent, losses, limits)
+    thread = _in_training(job_main_thread_cpu_cores, losses, limits)
     if launches is None or utilization is None or thread is None:
         return Abstention((CODE_PROFILE,))
     if launches.least < limits.launching_share or not takes_part(utilization):
         return None
     signal, cores = _busy_cores(
         thread,
-        _in_training(job_main_cpu_cores, losses),
+        _in_training(job_main_cpu_cores, losses, limits),
         launches.backward_share,
         already_open=False,
         limits=limits,
@@ -244,7 +244,7 @@ def check_profile(
         thread=typical(cores),
         is_inferred=False,
         busy=typical(utilization),
-        sm=typical_or_none(_in_training(gpu_sm_active_percent, losses)),
+        sm=typical_or_none(_in_training(gpu_sm_active_percent, losses, limits)),
         residual=None,
         limits=limits,
     )
@@ -302,7 +302,7 @@ def _launches(code_profile: str | None, framework: str | None) -> Launches | Non
 
 
 def _in_training(
-    samples: Samples | None, losses: Mapping[str, Tracked]
+    samples: Samples | None, losses: Mapping[str, Tracked], limits: Limits
 ) -> Samples | None:
     """Return the samples between logged losses; None if they are too few.
 
@@ -313,7 +313,7 @@ def _in_training(
         return None
     first, last = min(map(np.min, logged)), max(map(np.max, logged))
     inside = (samples.times > first) & (samples.times <= last)
-    if inside.sum() < _FEWEST_SAMPLES:
+    if inside.sum() < limits.fewest_readings:
         return None
     return replace(samples, times=samples.times[inside], values=samples.values[inside])
 

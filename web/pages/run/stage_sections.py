@@ -185,13 +185,20 @@ class StageSection:
 
     @property
     def sure(self) -> list[FindingView]:
-        """Findings to show expanded."""
-        return together([f for f in self._kept if is_sure(f)])
+        """Findings to show expanded.
+
+        Beside certain ones also the main finding, which costs the most time.
+        """
+        return together([f for f in self._kept if self._is_open(f)])
 
     @property
     def possible(self) -> list[FindingView]:
         """Findings to show folded."""
-        return together([f for f in self._kept if not is_sure(f)])
+        return together([f for f in self._kept if not self._is_open(f)])
+
+    def _is_open(self, finding: FindingView) -> bool:
+        is_any_sure = any(map(is_sure, self._kept))
+        return is_sure(finding) or (finding.is_primary and is_any_sure)
 
     @property
     def dismissed(self) -> list[FindingView]:

@@ -159,3 +159,16 @@ def test_healthy_rules_that_had_cleared_are_told_once():
     section = StageSection(None, replace(found, cleared=[finding("slow")]))
 
     assert [rule.name for rule in section.healthy] == ["well"]
+
+
+def test_the_main_finding_is_open_beside_certain_ones_although_it_is_only_possible():
+    main = replace(finding("slow", label=Label.POSSIBLE), is_primary=True)
+    other = finding("late", label=Label.POSSIBLE)
+    sure = finding("cold", label=Label.LIKELY)
+
+    beside = StageSection(None, diagnosis(main, other, sure))
+    alone = StageSection(None, diagnosis(main, other))
+
+    assert [f.rule for f in beside.sure] == ["slow", "cold"]
+    assert [f.rule for f in beside.possible] == ["late"]
+    assert [f.rule for f in alone.possible] == ["slow", "late"]
