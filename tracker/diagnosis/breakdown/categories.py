@@ -44,6 +44,10 @@ WASTED_USES = (*IDLE_USES, Use.LOST)
 UNEXPLAINED_USES = (Use.UNATTRIBUTED, Use.UNKNOWN)
 KNOWN_USES = tuple(use for use in Use if use not in UNEXPLAINED_USES)
 LOSSES = tuple(use for use in KNOWN_USES if use is not Use.COMPUTING)
+# Losses within steps, where a cause must be; from this share of all time on, a stage is not
+# well although no rule found the cause.
+IN_STEPS = (Use.IDLE_IN_STEPS, Use.DATA_WAIT, Use.COMMUNICATION, Use.COPY)
+LARGE_LOSS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,20 @@ class Ledger:
         if not self.total > 0 or unexplained > self.total / 2:
             return None
         return sum(self.seconds.get(use, 0.0) for use in IDLE_USES) / self.total
+
+
+def largest_loss(seconds: Mapping[Use, float]) -> tuple[Use, float] | None:
+    """Return the largest loss and its share of all time; None without any."""
+    part = shares(seconds)
+    losses = {use: part[use] for use in LOSSES if part.get(use, 0.0) > 0}
+    if not losses:
+        return None
+    return max(losses.items(), key=lambda item: item[1])
+
+
+def is_unexplained(loss: tuple[Use, float] | None) -> bool:
+    """Return whether a stage without findings loses too much time to be well."""
+    return loss is not None and loss[0] in IN_STEPS and loss[1] >= LARGE_LOSS
 
 
 def grown_most(before: Ledger | None, after: Ledger | None) -> tuple[Use, float] | None:

@@ -14,7 +14,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from tracker.models import Attribute, Finding, Kind, Run, User
 from tracker.queries.run.attributes import IS_PARAMETER
 from tracker.queries.run.namespaces import MONITORING, PARAMS, TAGS_PATH
-from tracker.queries.runs.verdicts import Verdict, verdicts
+from tracker.queries.runs.verdicts import verdicts
 from tracker.queries.series.metrics import importance
 
 RUNS_LOOKED_AT = 100
@@ -107,7 +107,7 @@ def _run_columns_in_use(newest: QuerySet[Run, UUID]) -> Iterator[str]:
         yield "tags"
     # A column that says only "not enough data" is not shown.
     if Finding.objects.filter(run__in=newest).exists() or (
-        Verdict.WELL in verdicts(newest).values()
+        any(verdict.is_judged for verdict in verdicts(newest).values())
     ):
         yield "finding"
 

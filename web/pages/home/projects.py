@@ -20,7 +20,6 @@ from tracker.queries.hardware.runs_without_gpus import all_runs_without_gpus
 from tracker.queries.projects.home import home_news, live_runs, open_alerts, recent_runs
 from tracker.queries.projects.members import memberships
 from tracker.queries.projects.projects import has_projects, project_summaries
-from tracker.queries.runs.verdicts import Verdict
 from web.pages.home.first_run import KEY_DAYS, first_run_context
 from web.pages.projects.gpu_hours import in_the_last
 from web.polling import poll_answer, poll_unless, wait_answer
@@ -85,7 +84,7 @@ def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
         "recent_names": RunNames(run.name for run in recent),
         # Runs that log only metrics have none: a column of "not enough data" is noise.
         "has_outcomes": any(
-            run.main_finding or run.has_error or run.verdict is Verdict.WELL
+            run.main_finding or run.has_error or (run.verdict and run.verdict.is_judged)
             for run in recent
         ),
         "alerts": open_alerts(request.actor, now=now),

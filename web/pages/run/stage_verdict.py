@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.breakdown.categories import LOSSES, Use, shares
+from tracker.diagnosis.breakdown.categories import is_unexplained, largest_loss
 from tracker.queries.diagnoses.diagnoses import StageDiagnosis
 from tracker.queries.diagnoses.time_breakdowns import LABELS
 from tracker.queries.runs.verdicts import is_enough
@@ -12,9 +12,6 @@ from web.pages.run.unanswered_rules import UnansweredGroup, group_by_missing_dat
 
 # A loss of this part of a stage's time is worth a word.
 NOTABLE_LOSS = 0.10
-# From this part of the time on, "no bottleneck" would be wrong.
-LARGE_LOSS = 0.25
-IN_STEPS = (Use.IDLE_IN_STEPS, Use.DATA_WAIT, Use.COMMUNICATION, Use.COPY)
 MAX_REASONS = 2
 
 
@@ -53,20 +50,17 @@ def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:
         answered=len(diagnosis.healthy) + len({f.rule for f in diagnosis.findings}),
         unanswered=len(diagnosis.unanswered) + len(diagnosis.failed),
         reasons=tuple(unanswered[:MAX_REASONS]),
-        loss=largest_loss(diagnosis),
+        loss=_notable_loss(diagnosis),
     )
 
 
-def largest_loss(diagnosis: StageDiagnosis) -> Loss | None:
+def _notable_loss(diagnosis: StageDiagnosis) -> Loss | None:
     """Return the largest loss of the time breakdown; None if it is small."""
     if diagnosis.ledger is None:
         return None
     seconds = diagnosis.ledger.seconds
-    part = shares(seconds)
-    losses = [use for use in LOSSES if part.get(use, 0.0) >= NOTABLE_LOSS]
-    if not losses:
+    loss = largest_loss(seconds)
+    if loss is None or loss[1] < NOTABLE_LOSS:
         return None
-    largest = max(losses, key=lambda use: seconds[use])
-    share = part[largest]
-    is_large = largest in IN_STEPS and share >= LARGE_LOSS
-    return Loss(LABELS[largest], seconds[largest], share, is_large)
+    use, share = loss
+    return Loss(LABELS[use], seconds[use], share, is_unexplained(loss))

@@ -18,7 +18,7 @@ def project():
     return make_project(make_member())
 
 
-def diagnosed(project, name, *, healthy=(), unanswered=(), elsewhere=()):
+def diagnosed(project, name, *, healthy=(), unanswered=(), elsewhere=(), seconds=None):
     run = make_run(project, name)
     lacks = {key: ["step_seconds"] for key in unanswered}
     Diagnosis.objects.create(
@@ -27,6 +27,7 @@ def diagnosed(project, name, *, healthy=(), unanswered=(), elsewhere=()):
         diagnosed_at=timezone.now(),
         healthy=list(healthy),
         unanswered=lacks | {key: [NO_GPU] for key in elsewhere},
+        ledger=seconds and {"gpus": 1, **seconds},
     )
     return run
 
@@ -49,6 +50,19 @@ def test_a_run_is_well_only_if_enough_rules_could_answer(project):
         Verdict.UNKNOWN,
         Verdict.NOT_DIAGNOSED,
     ]
+
+
+def test_a_run_that_loses_much_time_inside_steps_is_not_well(project):
+    lost = {"computing": 60.0, "idle_in_steps": 40.0}
+    around = {"computing": 60.0, "initialization": 40.0}
+    runs = [
+        diagnosed(project, "lost", healthy="abc", seconds=lost),
+        diagnosed(project, "around", healthy="abc", seconds=around),
+    ]
+
+    found = verdicts([run.id for run in runs])
+
+    assert [found[run.id] for run in runs] == [Verdict.UNEXPLAINED, Verdict.WELL]
 
 
 def test_verdicts_of_many_runs_take_one_query(project, django_assert_num_queries):

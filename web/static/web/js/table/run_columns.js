@@ -8,6 +8,7 @@ const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "c
 // Keys match the server's Verdict enum.
 const VERDICTS = {
   well: [gettext("no problems found"), gettext("Enough rules had data, and none found a problem")],
+  unexplained: [gettext("no cause found"), gettext("Much time is lost inside steps, and no rule explains it")],
   unknown: [gettext("not enough data"), gettext("Most rules lack a measurement; the run page lists which")],
   "not diagnosed": [gettext("not diagnosed"), gettext("The diagnosis runs during training and when a stage ends")],
 }
