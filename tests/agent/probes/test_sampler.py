@@ -15,9 +15,11 @@ import agent
 from seamark.lifecycle import background
 from seamark.probes import PROBES, documentation, sampler, scheduled_probe
 from seamark.probes.listing import probe_classes
+from seamark.probes.logbook import Logbook
 from seamark.probes.probe import Job, Probe, ProbeUnavailable
 from seamark.probes.reading import Reading, Scope
 from seamark.probes.sampler import Sampler
+from seamark.probes.scheduled_probe import ScheduledProbe
 from seamark.queue.rows import Row, read_row
 from seamark.recording.attributes import Recorder
 from seamark.user_warnings import Notices
@@ -159,18 +161,16 @@ def test_a_probe_that_keeps_failing_is_made_anew(bench, monkeypatch):
     assert len(closed) == 2
 
 
-def test_a_probe_with_a_thread_is_closed_once_however_often_the_end_is_told(bench):
+def test_a_probe_is_closed_once_however_often_its_end_is_asked_for():
     closed = []
-    probe = make_probe(
-        {"gpu/0/a": 1.0},
-        may_hang=True,
-        close=lambda self: closed.append(self),  # noqa: PLW0108
-    )
-    running = bench(probe, interval=0.01)
-    wait_until(lambda: running.turn() and probe.asked)
+    make = make_probe({"gpu/0/a": 1.0}, close=lambda self: closed.append(self))  # noqa: PLW0108
+    recorder = Recorder(Notices(), wake=lambda: False, strict=False)
+    logbook = Logbook("m", recorder, 1.0, describes_at="facts/readings")
+    probe = ScheduledProbe(make, Job(), logbook, Notices())
+    probe.take(time.monotonic(), 0)
 
     for _ in range(3):
-        running.sampler.stop(5.0)
+        probe.close()
 
     assert len(closed) == 1
 
