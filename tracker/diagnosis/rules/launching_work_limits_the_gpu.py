@@ -3,8 +3,8 @@
 ## Detection
 A main thread that uses at least 80 % of a core, or that alternates with another thread of its
 process, such as PyTorch's backward thread. Also a GPU with gaps: SM activity below half, or,
-without that counter, utilization below 85 %. Steps that wait for data are excluded. So is
-PyTorch with less than 30 % of the code profile in the model and its optimizer.
+without that counter, utilization below 85 %. Steps that wait for data are excluded, and
+PyTorch jobs with less than 30 % of the code profile in the model and its optimizer.
 Without step times: the same between the first and the last logged loss, with at least 70 % of
 the code profile in the model, its backward pass and its optimizer.
 
