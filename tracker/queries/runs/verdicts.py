@@ -37,10 +37,10 @@ def verdicts(run_ids: Collection[UUID]) -> dict[UUID, Verdict]:
 
     A run is healthy if any stage is: short stages next to a long one are seldom judged.
     """
-    said = dict.fromkeys(run_ids, Verdict.NOT_DIAGNOSED)
-    if not said:
-        return said
-    stages = Diagnosis.objects.filter(run_id__in=each_of(list(said))).values_list(
+    found = dict.fromkeys(run_ids, Verdict.NOT_DIAGNOSED)
+    if not found:
+        return found
+    stages = Diagnosis.objects.filter(run_id__in=each_of(list(found))).values_list(
         "run_id", "healthy", "unanswered", "failed", "ledger"
     )
     for run_id, healthy, unanswered, failed, row in stages:
@@ -51,9 +51,9 @@ def verdicts(run_ids: Collection[UUID]) -> dict[UUID, Verdict]:
         if is_enough(answered, answered + lacking + len(failed)):
             ledger = ledger_from(row)
             if ledger is not None and is_unexplained(largest_loss(ledger.seconds)):
-                said[run_id] = Verdict.UNEXPLAINED
-            elif said[run_id] is not Verdict.UNEXPLAINED:
-                said[run_id] = Verdict.WELL
-        elif said[run_id] is Verdict.NOT_DIAGNOSED:
-            said[run_id] = Verdict.UNKNOWN
-    return said
+                found[run_id] = Verdict.UNEXPLAINED
+            elif found[run_id] is not Verdict.UNEXPLAINED:
+                found[run_id] = Verdict.WELL
+        elif found[run_id] is Verdict.NOT_DIAGNOSED:
+            found[run_id] = Verdict.UNKNOWN
+    return found
