@@ -106,9 +106,8 @@ def _run_columns_in_use(newest: QuerySet[Run, UUID]) -> Iterator[str]:
     if any(tags.values_list("items", flat=True)):
         yield "tags"
     # A column that says only "not enough data" is not shown.
-    if Finding.objects.filter(run__in=newest).exists() or (
-        any(verdict.is_judged for verdict in verdicts(newest).values())
-    ):
+    has_findings = Finding.objects.filter(run__in=newest).exists()
+    if has_findings or any(v.is_judged for v in verdicts(newest).values()):
         yield "finding"
 
 
